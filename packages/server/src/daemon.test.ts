@@ -83,7 +83,7 @@ describe('the built daemon', () => {
     })
     // The request is accepted, but not complete when the signal comes.
     socket.write(`POST /v1/check HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n`)
-    const events = await fetch(`${child.url}/v1/events`)
+    const events = await fetch(`${child.url}/v1/live`)
     child.process.kill('SIGTERM')
     await waitFor(
       () =>

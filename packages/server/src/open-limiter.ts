@@ -3,10 +3,11 @@ import { type LivePolicy, openPolicy, type PolicyArchive } from 'sluice/policy'
 import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
-import { examplePolicy } from './config/policy/example-policy.ts'
-import { archiveOf } from './config/policy/policy-archive.ts'
-import { openSource } from './config/policy/policy-place.ts'
-import { redisClient } from './config/redis-target.ts'
+import { redisClient } from './connections/redis-client.ts'
+import { openLookups } from './lookups.ts'
+import { examplePolicy } from './policy/place/example-policy.ts'
+import { openSource } from './policy/place/open-source.ts'
+import { archiveOf } from './policy/place/policy-archive.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */
@@ -37,8 +38,10 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   if (redis) opened.push(() => redis.close())
   const store = redis === undefined ? memoryStore() : storeOf(redis)
   opened.push(() => store.close())
+  const lookups = await openLookups(config.lookups, opened)
   const policy = await openPolicy(source, {
     env: config.env,
+    ...(lookups === undefined ? {} : { lookups }),
     ...(config.policy.optional ? { fallbackPolicy: exampleFor(config.policy) } : {}),
   })
   opened.push(() => policy.close())

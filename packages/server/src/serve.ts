@@ -4,27 +4,28 @@ import { LimiterCounter } from 'sluice/reports'
 import { adminAccess } from './admin-access.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
-import { isWritable } from './config/policy/policy-place.ts'
+import { followFiles } from './connections/file-backed.ts'
 import { openDataSources } from './data-sources/data-sources.ts'
 import { DecisionTurns } from './decision-turns.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
+import { shareEndedSessions } from './http/access/session/share-ended-sessions.ts'
 import { createApp } from './http/app.ts'
 import { BatchWork } from './http/batch-work.ts'
-import { listenHttp } from './http/listen.ts'
-import { shareEndedSessions } from './http/session/share-ended-sessions.ts'
-import { Live } from './live/live.ts'
+import { listenHttp } from './http/listen/listen.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { isWritable } from './policy/place/policy-place.ts'
 import { openProxy } from './proxy/open-proxy.ts'
-import { openRing } from './replay/open-ring.ts'
-import { createHide } from './replay/secret-names.ts'
+import { type FleetLook, sharedLook } from './recent/fleet/fleet-reader.ts'
+import { openReports } from './recent/fleet/open-reports.ts'
+import { Live } from './recent/live.ts'
+import { openRing } from './recent/replay/open-ring.ts'
+import { createHide } from './recent/replay/secret-names.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
-import { type FleetLook, sharedLook } from './stats/fleet-reader.ts'
-import { LiveFeed } from './stats/live-feed.ts'
-import { openReports } from './stats/open-reports.ts'
+import { waitForRedis } from './wait-for-redis.ts'
 
 export { type Validated, validate } from './validate.ts'
 
@@ -32,6 +33,8 @@ export { type Validated, validate } from './validate.ts'
 export interface Daemon {
   /** Where the page and the API are. */
   readonly url: string
+  /** Where operators find the page, their API and metrics: `url`, unless they have a listener of their own. */
+  readonly adminUrl: string
   /** Where the Envoy rate-limit service is, if it was asked for: `host:port`. */
   readonly grpcUrl: string | undefined
   /** Where the proxy for upstreams is, if it was asked for. */
@@ -40,12 +43,14 @@ export interface Daemon {
   /** Where the policy comes from, for people. */
   readonly policySource: string
   readonly store: string
-  /** What admin routes want, and the file that holds it when it was generated. */
+  /** The admin token, and the file it was written to if it was generated. */
   readonly adminToken: string
   readonly tokenFile: string | undefined
   /** A new code that signs in to the page once, within a minute. */
   signInCode(): string
   readonly log: Logger
+  /** Reads certificates and tokens again, as it does when their files change. */
+  reload(): void
   /** Answers what was accepted, gives leases back, and ends. */
   close(): Promise<void>
 }
@@ -59,6 +64,8 @@ export interface ServeOptions {
   readonly otherPort?: boolean
   /** How long accepted requests get to finish when the daemon ends. 10 s by default. */
   readonly drainMs?: number
+  /** Gives up a wait for Redis. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -73,12 +80,12 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   const { log = createLog(config.logLevel), drainMs = 10_000, otherPort = false } = options
   const opened: Opened = []
   try {
+    if (config.withoutRedis === 'wait') await waitForRedis(config, { log, otherPort, signal: options.signal })
     const redisTrouble = await checkRedis(config)
     const open = await openLimiter(config, opened)
     const { limiter, archive, policy } = open
     const metrics = daemonMetrics()
     const counter = new LimiterCounter(limiter)
-    const feed = new LiveFeed(limiter, counter.counts)
     opened.push(logEvents(limiter, log), metrics.watch(limiter), () => counter.stop())
     const audit = new AuditLog(log)
     const hide = createHide()
@@ -97,7 +104,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     opened.push(async () => grpc?.close(drainMs))
     const proxy = await openProxy(config, open, { metrics, reports, log, drainMs }, opened)
     const state = { startedAt: new Date(), isDraining: () => draining }
-    const app = createApp({
+    const parts = {
       limiter,
       archive,
       policy,
@@ -106,10 +113,10 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       reports,
       dataSources: await openDataSources(config, open, metrics, opened),
       proxy,
-      feed,
       counter,
       live,
       deadlineMs: config.deadlineMs,
+      historyUrl: config.historyUrl,
       batches: new BatchWork(config.maxBatch),
       ring,
       hide,
@@ -121,32 +128,47 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       identity: { trustedProxies, forwardedBy },
       env,
       ...state,
-    })
-    const http = await listenHttp(app, config, otherPort)
+    }
+    const { adminPort } = config
+    const http = await listenHttp(createApp(parts, adminPort === undefined ? 'both' : 'decisions'), config, otherPort)
+    const operators =
+      adminPort === undefined
+        ? undefined
+        : await listenHttp(
+            createApp(parts, 'operators'),
+            { host: config.adminHost, port: adminPort, portGiven: true, tls: config.tls },
+            false,
+          ).catch(async (error) => {
+            await http.close(0)
+            throw error
+          })
     opened.push(async () => {
-      await Promise.all([http.close(drainMs), grpc?.close(drainMs), proxy?.close()])
+      await Promise.all([http.close(drainMs), operators?.close(drainMs), grpc?.close(drainMs), proxy?.close()])
     })
+    const files = followFiles(config.followed, log)
+    opened.push(() => files.stop())
     const { service, status } = limiter.policy
     const store = config.redis === undefined ? 'memory' : 'redis'
     const { version } = status
     const policySource = open.policySource()
-    const token = admin.publish(http.port)
+    const token = admin.publish((operators ?? http).port)
     opened.push(token.remove)
     let closing: Promise<void> | undefined
     const daemon: Daemon = {
       url: http.url,
+      adminUrl: (operators ?? http).url,
       grpcUrl: grpc?.url,
       proxyUrl: proxy?.url,
       service,
       policySource,
       store,
-      adminToken: admin.token,
+      adminToken: admin.first().token,
       tokenFile: token.file,
-      signInCode: () => admin.page.issueCode().code,
+      signInCode: () => admin.page.issueCode(admin.first()).code,
       log,
+      reload: files.reload,
       close() {
         draining = true
-        feed.close()
         live.close()
         closing ??= closeAll(opened).then(() => log.info('ended'))
         return closing
@@ -157,6 +179,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       {
         url: http.url,
         address: http.address,
+        ...(operators && { admin: operators.url }),
         grpc: grpc?.url,
         proxy: proxy?.url,
         service,
@@ -168,7 +191,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     )
     for (const warning of startWarnings(config, open, [redisTrouble, token.warning, ...(proxy?.warnings ?? [])]))
       log.warn(warning)
-    opened.push(watchStore(limiter, log))
+    opened.push(watchStore(limiter, log, metrics.storeUp))
     return daemon
   } catch (error) {
     await closeAll(opened)
@@ -191,5 +214,10 @@ async function openGrpc(
   }
   const overrides = new OverrideLimiters({ store, service, deadlineMs: config.deadlineMs, watch })
   opened.push(() => overrides.close())
-  return listenGrpc({ limiter, policy, overrides, turns: new DecisionTurns() }, config, metrics.called, log)
+  return listenGrpc(
+    { limiter, policy, overrides, turns: new DecisionTurns(), shadow: config.grpcShadow },
+    config,
+    metrics.called,
+    log,
+  )
 }

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 
-/** Who changed something: how they signed in, and from where. */
+/** Who changed something: whose token it was, how they signed in, and from where. */
 export interface Actor {
+  readonly name: string
   readonly via: 'token' | 'page'
   readonly address: string
 }

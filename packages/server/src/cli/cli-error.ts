@@ -1,5 +1,4 @@
-import { isSluiceError } from 'sluice'
-import { StoreError } from 'sluice/store'
+import { isSluiceError, StoreError } from 'sluice/internal'
 import type { ExitCode } from './exit-codes.ts'
 
 /** Ends a command with a message for people and a code for scripts. */
@@ -37,7 +36,8 @@ export function toCliError(thrown: unknown): CliError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const { message } = error
   const code = String((error as { code?: unknown }).code ?? '')
-  if (code === 'SLUICE_INVALID_POLICY') return new CliError(1, code, message, { cause: error })
+  if (/^SLUICE_(INVALID_(POLICY|PIPELINE)|PIPELINE_FAILED)$/.test(code))
+    return new CliError(1, code, message, { cause: error })
   if (error instanceof StoreError) return new CliError(error.kind === 'auth' ? 4 : 3, code, message, { cause: error })
   if (code === 'SLUICE_SOURCE_FAILED') return new CliError(3, code, message, { cause: error })
   if (isSluiceError(error)) return new CliError(2, code, message, { cause: error })

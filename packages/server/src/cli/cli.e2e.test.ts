@@ -128,6 +128,26 @@ describe.each([
     expect(await on('inspect', key)).toMatchObject({ code: 0, out: expect.stringContaining('3 of 3 left') })
   })
 
+  it('are blocked for a while, until they are unblocked', async () => {
+    const own = `${key}-blocked`
+    expect((await on('block', own, '--for', '15m', '--json')).json()).toEqual({ blocked: true, key: own })
+    expect((await on('check', own)).out).toContain('the key is blocked')
+    expect((await on('inspect', own)).out).toContain('blocked')
+    expect((await on('unblock', own, '--json')).json()).toEqual({ unblocked: true, key: own })
+    expect((await on('unblock', own)).out).toContain('it was not blocked')
+    expect((await on('check', own)).code).toBe(0)
+    expect(await on('block', own)).toMatchObject({ code: 2 })
+  })
+
+  it('can be given as service and key', async () => {
+    const parts = ['shop', 'tenant:nike:lang:ja']
+    expect((await on('inspect', ...parts, '--rule', 'per-user', '--json')).json()).toMatchObject({
+      key: 'shop/per-user/tenant:nike:lang:ja',
+      limits: [{ amount: 3, remaining: 3 }],
+    })
+    expect(await on('inspect', 'other', 'tenant:nike', '--rule', 'per-user')).toMatchObject({ code: 2 })
+  })
+
   it('that were never used are reset with a word about it', async () => {
     const unused = `${key}-unused`
     expect((await on('reset', unused, '--json')).json()).toEqual({ reset: true, key: unused, stored: false })
@@ -182,6 +202,34 @@ describe.each([
   })
 })
 
+it('tells the limits of a tier only where it is given, through a daemon and on the store itself', async () => {
+  const plans = `service: plans
+tiers: { free: { rpm: 2 }, pro: { rpm: 10 } }
+rules: [{ name: by-plan, key: headers.x-tenant, tier: { by: context.user.plan, default: free } }]
+`
+  writeFileSync(file('plans.yaml'), plans)
+  const other = await startDaemon(['--policy', 'plans.yaml', '--redis', redis.url], { cwd: folder })
+  const throughIt = ['--url', other.url]
+  const itself = ['--redis', redis.url, '--policy', 'plans.yaml']
+  const request = ['--path', '/', '-H', 'x-tenant: acme']
+  for (let i = 0; i < 2; i++) await sluice('check', ...request, '--context', 'user.plan=pro', ...throughIt)
+  const [shown, asPro, unknown, asFree, bothWays] = await Promise.all([
+    sluice('inspect', 'plans/by-plan/acme', ...throughIt),
+    sluice('inspect', 'plans/by-plan/acme', '--tier', 'pro', '--json', ...throughIt),
+    sluice('explain', ...request, '--json', ...throughIt),
+    sluice('explain', ...request, '--context', 'user.plan=free', '--json', ...itself),
+    sluice('explain', ...request, ...itself),
+  ])
+  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('--tier') })
+  expect(asPro.json()).toMatchObject({ tierUnknown: false, limits: [{ amount: 10, remaining: 8 }] })
+  expect(unknown.code).toBe(1)
+  expect(unknown.json()).toMatchObject({ decision: null })
+  expect(asFree.json()).toMatchObject({ rules: [{ tier: 'free' }], decision: { allowed: false, rule: 'by-plan' } })
+  expect(bothWays).toMatchObject({ code: 1, out: expect.stringContaining('Not known') })
+  other.child.kill('SIGTERM')
+  await other.ended
+})
+
 describe('top', () => {
   it('prints a line, or an object, for each look', async () => {
     await asked('check', 'shop/per-user/hot')
@@ -211,7 +259,7 @@ describe('doctor', () => {
   it('finds a good Redis, policy and daemon well', async () => {
     const onRedis = await startDaemon(['--policy', 'shop.yaml', '--redis', redis.url], { cwd: folder })
     const all = ['--redis', redis.url, '--policy', 'shop.yaml', '--url', onRedis.url]
-    const well = await sluice('doctor', ...all, '--json')
+    const well = await sluice('doctor', ...all, '--accept-eviction', '--json')
     onRedis.child.kill('SIGKILL')
     await onRedis.ended
     const { ok, findings } = well.json<{ ok: boolean; findings: { about: string; level: string }[] }>()
@@ -254,7 +302,7 @@ describe('doctor', () => {
     const url = redis.url.replace('redis://', 'redis://elsewhere:hunter2@')
     expect(await sluice('doctor', '--redis', url)).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/version, role and memory are not known[\s\S]*keys .*refused/),
+      out: expect.stringMatching(/version, role and memory are not known[\s\S]*keys .*NOPERM/),
     })
     expect((await sluice('doctor', '--redis', url, '--redis-prefix', 'other:')).out).toContain('begin with other:')
     const wrong = await sluice('doctor', '--redis', url.replace('hunter2', 'hunter3'))
@@ -358,6 +406,11 @@ describe('a mistake of an operator', () => {
   it('is found by serve --validate: a variable that nothing reads, and that changes nothing', async () => {
     const ran = await runCli(['serve', '--validate'], { cwd: folder, env: { SLUICE_LOG_LEVLE: 'debug' } })
     expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('There is no variable SLUICE_LOG_LEVLE') })
+  })
+
+  it('is shown without steering the terminal: the name of a variable that nothing reads', async () => {
+    const ran = await runCli(['serve', '--validate'], { cwd: folder, env: { 'SLUICE_X\u001b[31m': '1' } })
+    expect(ran.out).toContain('There is no variable SLUICE_X\\u001b[31m.')
   })
 
   it('is no mistake: to ask a group of commands for its help', async () => {

@@ -1,6 +1,6 @@
 import { configOptions } from '../config/config.ts'
 import type { OptionTable } from './option-table.ts'
-import { storeOptions } from './options.ts'
+import { redisOptions, storeOptions } from './options.ts'
 
 export const topOptions: OptionTable = {
   interval: { value: 'TIME', short: 'n', about: 'how often to look', default: '1s' },
@@ -19,6 +19,13 @@ const aboutServe: OptionTable = {
   },
   'grpc-host': { value: 'ADDRESS', about: 'where the Envoy rate-limit service listens', default: 'as --host' },
   'grpc-port': { value: 'PORT', about: 'the port of the Envoy rate-limit service', default: 'it is off' },
+  'grpc-shadow': { about: 'let it answer OK whatever is over its limit, and count all the same' },
+  'admin-host': { value: 'ADDRESS', about: 'where the listener of operators is', default: 'as --host' },
+  'admin-port': {
+    value: 'PORT',
+    about: 'a port of its own for the page, what operators use and metrics; decisions stay on --port',
+    default: 'they are on --port',
+  },
   'proxy-host': { value: 'ADDRESS', about: 'where the proxy for upstreams listens', default: 'as --host' },
   'proxy-port': {
     value: 'PORT',
@@ -27,32 +34,54 @@ const aboutServe: OptionTable = {
   },
   'proxy-credentials': {
     value: 'UPSTREAM:HEADER=VARIABLE',
-    about: 'headers that the proxy adds, with the values of environment variables; with commas between',
+    about:
+      'headers that the proxy adds, with the values of environment variables or, with =@FILE, of files; with commas between',
   },
-  'tls-cert': { value: 'FILE', about: 'the certificate chain, PEM; HTTP, gRPC and the proxy then speak TLS only' },
+  'tls-cert': {
+    value: 'FILE',
+    about: 'the certificate chain, PEM; listeners then speak TLS only. It is read again when the file changes',
+  },
   'tls-key': { value: 'FILE', about: 'the private key of the certificate, PEM' },
   'tls-client-ca': { value: 'FILE', about: 'clients must show a certificate that this authority has signed, PEM' },
   redis: { value: 'URL', about: `${storeOptions.redis?.about}; counters live in memory without it` },
+  ...redisOptions,
   'redis-prefix': { value: 'TEXT', about: 'the start of every Redis key' },
   'require-redis': { about: 'do not start while Redis cannot be used' },
+  'wait-for-redis': { about: 'while Redis cannot be used, wait for it: /ready says no, and nothing is decided' },
   'data-sources': {
     value: 'NAMESPACE/SOURCE',
     about: 'data sources of caches that should report, listed in /ready and /metrics; separated by commas',
     default: 'none',
   },
+  lookup: {
+    value: 'NAME=postgres:TABLE',
+    about:
+      'tables of the database in DATABASE_URL that say the tier of a key (columns key and tier), for rules with tier: { lookup: NAME }; with commas between',
+    default: 'such tiers are not known',
+  },
   policy: {
     value: 'SOURCE',
     about: `${storeOptions.policy?.about}; DATABASE_URL counts too. Without it a built-in example is in force`,
   },
+  'policy-url-file': { value: 'FILE', about: 'a file with the URL of the policy, where that has a password' },
   service: { value: 'NAME', about: 'whose policy to take from a database that holds several' },
   'admin-token-file': {
     value: 'FILE',
     about:
-      'a file with the token that admin routes want; SLUICE_ADMIN_TOKEN holds the token itself. Without one a token is generated, which only commands of the same user find',
+      'a file with the token of admins, or one "name token" per line; SLUICE_ADMIN_TOKEN holds the token itself. Without one a token is generated, which only commands of the same user find',
   },
+  'read-token-file': {
+    value: 'FILE',
+    about: 'a file with tokens of people who may look and change nothing; SLUICE_READ_TOKEN holds one',
+  },
+  'metrics-token-file': {
+    value: 'FILE',
+    about: 'a file with tokens that /metrics wants; SLUICE_METRICS_TOKEN holds one. Without it everybody may read them',
+  },
+  config: { value: 'FILE', about: 'YAML with these options by name; flags and variables come first' },
   'decide-token-file': {
     value: 'FILE',
-    about: 'a file with a token that checks, holds and /v1/auth want; SLUICE_DECIDE_TOKEN holds the token itself',
+    about: 'a file with tokens that checks, holds and /v1/auth want; SLUICE_DECIDE_TOKEN holds one',
   },
   'trusted-proxies': {
     value: 'CIDRS',
@@ -62,6 +91,10 @@ const aboutServe: OptionTable = {
     value: 'HEADER',
     about: 'the header in which those proxies name the client',
     choices: ['either', 'forwarded', 'x-forwarded-for'],
+  },
+  'history-url': {
+    value: 'URL',
+    about: 'where the page leads for figures of more than 15 minutes ago, such as a board of Grafana',
   },
   deadline: { value: 'TIME', about: 'within which time every decision is made, whatever the store does' },
   'max-batch': {
@@ -79,6 +112,14 @@ const aboutServe: OptionTable = {
   },
   validate: { about: 'check the configuration and the policy, say so, and end' },
 }
+
+/** Certificates of a listener; the same for every command that has one. */
+export const tlsOptions: OptionTable = Object.fromEntries(
+  ['tls-cert', 'tls-key', 'tls-client-ca'].map((name) => [
+    name,
+    { ...aboutServe[name]!, env: configOptions[name]!.env },
+  ]),
+)
 
 export const serveOptions: OptionTable = Object.fromEntries(
   Object.entries(configOptions).map(([name, { env, default: otherwise }]) => {

@@ -10,6 +10,8 @@ export interface Command {
   readonly summary: string
   /** Such as `KEY` or `[FILE]`, as help shows them. */
   readonly args?: string
+  /** What the first argument can be, for completion; files when left out. */
+  readonly words?: readonly string[]
   /** How few and how many arguments it takes; none unless said otherwise. */
   readonly takes?: readonly [least: number, most: number]
   readonly options: OptionTable

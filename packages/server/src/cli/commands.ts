@@ -1,7 +1,10 @@
 import type { Command } from './command.ts'
-import { serveOptions, topOptions } from './command-options.ts'
+import { serveOptions, tlsOptions, topOptions } from './command-options.ts'
+import { policyCommands } from './commands/policy/policy-commands.ts'
 import { shipperCommands } from './commands/shipper/shipper-commands.ts'
-import { daemonOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
+import { shells } from './completion.ts'
+import { frameworks } from './init/frameworks.ts'
+import { daemonOptions, redisOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
 
 const keyNote =
   'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'
@@ -11,13 +14,31 @@ const targetNote =
 /** Every command. Help, completion and corrections all come from this table. */
 export const commands: readonly Command[] = [
   {
+    name: 'init',
+    summary: 'write a commented policy to begin with',
+    args: '[FILE]',
+    takes: [0, 1],
+    options: {
+      for: {
+        value: 'FRAMEWORK',
+        about: 'what enforces it; found in package.json when left out',
+        choices: frameworks,
+      },
+      service: { value: 'NAME', about: 'the service of the policy; the name in package.json when left out' },
+      force: { about: 'replace a file that is there' },
+    },
+    details: ['FILE is sluice.yaml when left out. It also prints the lines that enforce the policy.'],
+    examples: ['sluice init', 'sluice init --for fastify --service shop', 'sluice init policy/shop.yaml'],
+    run: async (input, terminal) => (await import('./commands/init.ts')).init(input, terminal),
+  },
+  {
     name: 'serve',
     summary: 'start the daemon: the HTTP API, the Envoy rate-limit service and the page',
     options: serveOptions,
     details: [
       'Without any option it keeps counters in memory and enforces a commented example policy, so that there is something to try. ' +
         'With --redis and --policy it is production.',
-      'SIGTERM or SIGINT drains: requests that were accepted are answered, then it ends. A second signal ends it at once.',
+      'SIGTERM or SIGINT drains: requests that were accepted are answered, then it ends. A second signal ends it at once. SIGHUP reads certificates and tokens again, which also happens when their files change.',
     ],
     examples: [
       'sluice serve',
@@ -60,12 +81,17 @@ export const commands: readonly Command[] = [
   {
     name: 'inspect',
     summary: 'show where every limit of a key stands',
-    args: 'KEY',
-    takes: [1, 1],
-    options: { ...ruleOption, ...targetOptions },
+    args: '[SERVICE] KEY',
+    takes: [1, 2],
+    options: {
+      ...ruleOption,
+      tier: { value: 'NAME', about: 'the tier of the key, where the policy cannot tell it' },
+      ...targetOptions,
+    },
     details: [keyNote, targetNote],
     examples: [
       'sluice inspect example/per-user/42',
+      'sluice inspect sentiment-service tenant:nike:lang:ja',
       'sluice inspect client-corp/en --rule tenant-language --redis redis://127.0.0.1 --policy sluice.yaml',
     ],
     run: async (input, terminal) => (await import('./commands/keys/inspect.ts')).inspect(input, terminal),
@@ -73,12 +99,36 @@ export const commands: readonly Command[] = [
   {
     name: 'reset',
     summary: 'forget everything a key has used',
-    args: 'KEY',
-    takes: [1, 1],
+    args: '[SERVICE] KEY',
+    takes: [1, 2],
     options: { ...ruleOption, ...targetOptions },
     details: [keyNote, targetNote],
     examples: ['sluice reset example/per-user/42'],
     run: async (input, terminal) => (await import('./commands/keys/reset.ts')).reset(input, terminal),
+  },
+  {
+    name: 'block',
+    summary: 'let nothing of a key pass for a while',
+    args: '[SERVICE] KEY',
+    takes: [1, 2],
+    options: {
+      for: { value: 'DURATION', about: 'how long, such as 15m' },
+      ...ruleOption,
+      ...targetOptions,
+    },
+    details: ['All processes that share the store deny the key meanwhile.', keyNote, targetNote],
+    examples: ['sluice block example/per-user/42 --for 15m'],
+    run: async (input, terminal) => (await import('./commands/keys/block.ts')).block(input, terminal),
+  },
+  {
+    name: 'unblock',
+    summary: 'end the block of a key',
+    args: '[SERVICE] KEY',
+    takes: [1, 2],
+    options: { ...ruleOption, ...targetOptions },
+    details: [keyNote, targetNote],
+    examples: ['sluice unblock example/per-user/42'],
+    run: async (input, terminal) => (await import('./commands/keys/block.ts')).unblock(input, terminal),
   },
   {
     name: 'top',
@@ -89,86 +139,26 @@ export const commands: readonly Command[] = [
     run: async (input, terminal) => (await import('./commands/top.ts')).top(input, terminal),
   },
   {
-    name: 'policy validate',
-    summary: 'check a policy; every mistake is named with its place',
-    args: '[SOURCE]',
-    takes: [0, 1],
-    options: { policy: storeOptions.policy! },
+    name: 'tail',
+    summary: 'print denials of all processes as they come',
+    options: {
+      rule: { value: 'NAME', about: 'only those by this rule' },
+      key: { value: 'TEXT', about: 'only those whose key contains this text' },
+      reason: {
+        value: 'REASON',
+        about: 'only those for this reason: quota, blocked, forbidden, missing-key, unavailable',
+      },
+      last: { value: 'N', about: 'begin with so many that came before', default: '10' },
+      count: { value: 'N', about: 'end after so many; without it until interrupted' },
+      ...daemonOptions,
+    },
     details: [
-      'SOURCE is a file, - for standard input, or mongodb://, postgres:// or redis://; sluice.yaml when left out.',
+      'Processes report their last 30 denials every two seconds; of more it prints how many are missing. With --json one object per line.',
     ],
-    examples: ['sluice policy validate sluice.yaml', 'sluice policy validate postgres://localhost/app?service=shop'],
-    run: async (input, terminal) =>
-      (await import('./commands/policy/policy-validate.ts')).policyValidate(input, terminal),
+    examples: ['sluice tail', 'sluice tail --rule per-user --key acme', 'sluice tail --json --count 100'],
+    run: async (input, terminal) => (await import('./commands/tail.ts')).tail(input, terminal),
   },
-  {
-    name: 'policy diff',
-    summary: 'show what a policy would change, rule by rule',
-    args: '[OLD] NEW',
-    takes: [1, 2],
-    options: { ...daemonOptions },
-    details: [
-      'OLD and NEW are sources, as in policy validate. Without OLD, NEW is compared with what the daemon enforces. Exits with 1 when they differ.',
-    ],
-    examples: ['sluice policy diff sluice.yaml', 'sluice policy diff sluice.yaml next.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy/policy-diff.ts')).policyDiff(input, terminal),
-  },
-  {
-    name: 'policy push',
-    summary: 'put a policy in force for every replica',
-    args: 'FILE',
-    takes: [1, 1],
-    options: {
-      'dry-run': { about: 'check it and show what would change, and leave it at that' },
-      policy: storeOptions.policy!,
-      ...daemonOptions,
-    },
-    details: ['Pushes to the source --policy names, else through the daemon. A policy with mistakes is refused whole.'],
-    examples: [
-      'sluice policy push sluice.yaml',
-      'sluice policy push sluice.yaml --policy redis://127.0.0.1/?key=sluice:policy:shop',
-    ],
-    run: async (input, terminal) => (await import('./commands/policy/policy-push.ts')).policyPush(input, terminal),
-  },
-  {
-    name: 'policy history',
-    summary: 'list the versions a policy had',
-    options: {
-      limit: { value: 'N', about: 'how many, newest first', default: '20' },
-      policy: storeOptions.policy!,
-      ...daemonOptions,
-    },
-    examples: ['sluice policy history', 'sluice policy history --policy sluice.yaml'],
-    run: async (input, terminal) =>
-      (await import('./commands/policy/policy-history.ts')).policyHistory(input, terminal),
-  },
-  {
-    name: 'policy rollback',
-    summary: 'put a former version in force again',
-    args: '[REVISION]',
-    takes: [0, 1],
-    options: {
-      'dry-run': { about: 'show what would change, and leave it at that' },
-      policy: storeOptions.policy!,
-      ...daemonOptions,
-    },
-    details: ['Without REVISION it is the version before the newest. The rolled-back policy becomes a new revision.'],
-    examples: ['sluice policy rollback', 'sluice policy rollback 3 --policy sluice.yaml'],
-    run: async (input, terminal) =>
-      (await import('./commands/policy/policy-rollback.ts')).policyRollback(input, terminal),
-  },
-  {
-    name: 'policy import',
-    summary: 'turn an Envoy ratelimit configuration into a policy',
-    args: 'envoy FILE...',
-    takes: [2, 1000],
-    options: {
-      out: { value: 'FILE', short: 'o', about: 'where to write the policy; standard output when left out' },
-      service: { value: 'NAME', about: 'the service of the policy', default: 'the first domain' },
-    },
-    examples: ['sluice policy import envoy ratelimit.yaml -o sluice.yaml'],
-    run: async (input, terminal) => (await import('./commands/policy/policy-import.ts')).policyImport(input, terminal),
-  },
+  ...policyCommands,
   ...shipperCommands,
   {
     name: 'proxy',
@@ -181,12 +171,15 @@ export const commands: readonly Command[] = [
         default: 'sluice.yaml',
       },
       redis: { value: 'URL', env: storeOptions.redis!.env!, about: 'share the limits with other replicas through it' },
-      host: { value: 'HOST', about: 'the address to listen on', default: '127.0.0.1' },
+      ...redisOptions,
+      ...tlsOptions,
+      host: { value: 'HOST', env: ['SLUICE_HOST'], about: 'the address to listen on', default: '127.0.0.1' },
       port: { value: 'PORT', env: ['PORT'], about: 'the port to listen on', default: '8460' },
       credential: {
         value: 'UPSTREAM:HEADER=VARIABLE',
         many: true,
-        about: 'send this header with the value of an environment variable; can be given again',
+        about:
+          'send this header with the value of an environment variable or, with =@FILE, of a file; can be given again',
       },
       'max-body': { value: 'BYTES', about: 'the largest body of a request', default: '104857600' },
       drain: { value: 'TIME', about: 'how long accepted calls get to end', default: '30s' },
@@ -195,7 +188,7 @@ export const commands: readonly Command[] = [
         env: ['SLUICE_REPLICAS'],
         about: 'how many proxies share limits while Redis is away, where the policy says local; counted when left out',
       },
-      'log-level': { value: 'LEVEL', about: 'trace, debug, info, warn, error or silent', default: 'info' },
+      'log-level': serveOptions['log-level']!,
     },
     details: [
       'The first path segment names the upstream; where there is only one, it may be left out. Calls wait first in, first out for a grant, ' +
@@ -216,7 +209,7 @@ export const commands: readonly Command[] = [
     options: {
       file: { value: 'FILE', about: 'append events to this file, one JSON line each', default: 'events.ndjson' },
       forward: { value: 'URL', about: 'post events to this server instead' },
-      host: { value: 'HOST', about: 'the address to listen on', default: '127.0.0.1' },
+      host: { value: 'HOST', env: ['SLUICE_HOST'], about: 'the address to listen on', default: '127.0.0.1' },
       port: { value: 'PORT', env: ['SLUICE_COLLECT_PORT'], about: 'the port to listen on', default: '8450' },
       path: {
         value: 'PATH',
@@ -224,12 +217,23 @@ export const commands: readonly Command[] = [
         default: '/v1/events',
       },
       redis: { value: 'URL', env: storeOptions.redis!.env!, about: 'remember ids there, for several collectors' },
+      ...redisOptions,
+      ...tlsOptions,
+      'token-file': {
+        value: 'FILE',
+        env: ['SLUICE_COLLECT_TOKEN_FILE'],
+        about: 'a file with the token that senders need, or one "name token" per line',
+      },
       service: { value: 'NAME', about: 'with --redis: collectors of one name share ids', default: 'collector' },
-      policy: { value: 'FILE', about: 'a policy whose section capacity has the table; changes are followed' },
+      policy: {
+        value: 'FILE',
+        about: 'a policy: its section capacity has the table, its rules limit batches; changes are followed',
+      },
+      'log-level': serveOptions['log-level']!,
     },
     details: [
       'Answers shippers how much to send by the load of this process, and takes each event in once. With SLUICE_COLLECT_TOKEN set, ' +
-        'senders need it as a bearer token.',
+        'senders need it as a bearer token. /metrics has its state for Prometheus.',
       'SIGTERM or SIGINT drains: batches that were accepted are answered, then it ends.',
     ],
     examples: [
@@ -239,9 +243,44 @@ export const commands: readonly Command[] = [
     run: async (input, terminal) => (await import('./commands/daemons/collect.ts')).collectCommand(input, terminal),
   },
   {
+    name: 'work',
+    summary: 'run pipelines: loads and streams, from documents',
+    args: 'FILE...',
+    takes: [1, 100],
+    options: {
+      check: { about: 'check the documents, say so, and end' },
+      'dry-run': { about: 'read and take the steps, but neither write nor save anything' },
+      redis: { value: 'URL', env: storeOptions.redis!.env!, about: 'the Redis of streams, positions and rates' },
+      ...redisOptions,
+      policy: { value: 'PLACE', env: storeOptions.policy!.env!, about: 'the policy with the rules of rates' },
+      service: { value: 'NAME', about: 'whose positions they are, in Redis', default: 'pipelines' },
+      host: { value: 'HOST', env: ['SLUICE_HOST'], about: 'the address to listen on', default: '127.0.0.1' },
+      port: { value: 'PORT', env: ['SLUICE_WORK_PORT'], about: 'the port of probes and metrics', default: '8470' },
+      drain: { value: 'TIME', about: 'how long what is in hand gets to be written', default: '30s' },
+    },
+    details: [
+      'FILE is YAML or JSON; docs/pipeline.md has the form. Several workers with the same documents share the work. ' +
+        'It ends when all loads are done; a stream goes on.',
+      'GET /health fails when a partition makes no progress, GET /ready also while it is ending; GET /metrics is for Prometheus, GET /stats for people.',
+      'SIGTERM or SIGINT stops reading, writes what is in hand, saves the positions and releases the partitions.',
+    ],
+    examples: [
+      'sluice work load-offers.yaml --policy sluice.yaml --redis redis://127.0.0.1:6379',
+      'sluice work load-offers.yaml --check',
+    ],
+    run: async (input, terminal) => (await import('./commands/daemons/work.ts')).workCommand(input, terminal),
+  },
+  {
     name: 'doctor',
     summary: 'look at Redis, the policy and the daemon, and say what to mend',
-    options: { ...targetOptions, 'redis-prefix': serveOptions['redis-prefix']! },
+    options: {
+      ...targetOptions,
+      'redis-prefix': serveOptions['redis-prefix']!,
+      'accept-eviction': {
+        about:
+          'accept a Redis that evicts keys or keeps nothing on disk, where counters that start again and caches that fill again are no harm',
+      },
+    },
     details: [
       'Looks at what --redis, --policy and --url name. Exits with 1 when something should be mended, with 3 when something is out of reach and with 4 when a password or token is wrong.',
     ],
@@ -249,12 +288,13 @@ export const commands: readonly Command[] = [
       'sluice doctor --redis redis://127.0.0.1 --policy sluice.yaml',
       'sluice doctor --url http://127.0.0.1:8440',
     ],
-    run: async (input, terminal) => (await import('./commands/doctor.ts')).doctor(input, terminal),
+    run: async (input, terminal) => (await import('./commands/doctor/doctor.ts')).doctor(input, terminal),
   },
   {
     name: 'completion',
     summary: 'print a script that completes commands and options in your shell',
     args: 'bash|zsh|fish',
+    words: shells,
     takes: [1, 1],
     options: {},
     examples: ['source <(sluice completion bash)'],

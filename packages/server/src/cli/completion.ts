@@ -3,7 +3,7 @@ import { globalOptions } from './options.ts'
 
 export const shells: readonly string[] = ['bash', 'zsh', 'fish']
 
-/** A script that completes commands and the names of options in a shell. */
+/** A script that completes commands, their first arguments, the names of options and their choices in a shell. */
 export function completionScript(shell: string, commands: readonly Command[]): string {
   if (shell === 'fish') return fish(commands)
   const script = bash(commands)
@@ -13,38 +13,48 @@ export function completionScript(shell: string, commands: readonly Command[]): s
 const optionsOf = (command: Command): string[] =>
   [...Object.keys(command.options), ...Object.keys(globalOptions)].map((name) => `--${name}`)
 
-/** What can stand after `sluice` and after `sluice GROUP`. */
-function words(commands: readonly Command[]): Map<string, string[]> {
+/** What can stand after `sluice`, after `sluice GROUP`, and after commands whose first argument is one of few. */
+function words(commands: readonly Command[]): Map<string, readonly string[]> {
   const after = new Map<string, string[]>([['', []]])
-  for (const { name } of commands) {
+  const firsts = after.get('')!
+  for (const { name, words: own } of commands) {
     const [first = '', second] = name.split(' ')
-    const firsts = after.get('') ?? []
     if (!firsts.includes(first)) firsts.push(first)
     if (second !== undefined) after.set(first, [...(after.get(first) ?? []), second])
+    if (own !== undefined) after.set(name, [...own])
   }
-  return after
+  return after.set('help', [...firsts]).set('', [...firsts, 'help'])
 }
 
+const groupsOf = (commands: readonly Command[]): string[] => [
+  ...new Set(commands.flatMap(({ name }) => (name.includes(' ') ? [name.split(' ')[0]!] : []))),
+]
+
 function bash(commands: readonly Command[]): string {
-  const after = words(commands)
-  const groups = [...after].map(
-    ([group, next]) => `    ${group === '' ? '""' : `"${group}"`}) words="${next.join(' ')}" ;;`,
-  )
+  const groups = groupsOf(commands)
+  const following = [...words(commands)].map(([before, next]) => `    "${before}") words="${next.join(' ')}" ;;`)
+  const helped = groups.map((group) => `    "help ${group}") words="${words(commands).get(group)!.join(' ')}" ;;`)
   const cases = commands.map((command) => `    "${command.name}") options="${optionsOf(command).join(' ')}" ;;`)
+  const choices = commands.flatMap(({ name, options }) =>
+    Object.entries(options).flatMap(([option, spec]) =>
+      spec.choices === undefined ? [] : [`    "${name} --${option}") words="${spec.choices.join(' ')}" ;;`],
+    ),
+  )
   return `# sluice completion; add to your shell: source <(sluice completion bash)
 _sluice() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" first="\${COMP_WORDS[1]}" second="\${COMP_WORDS[2]}" words="" options=""
-  local before=""
-  (( COMP_CWORD > 1 )) && before="$first"
-  (( COMP_CWORD > 2 )) && before="-"
+  local word="\${COMP_WORDS[COMP_CWORD]}" last="\${COMP_WORDS[COMP_CWORD-1]}" first="\${COMP_WORDS[1]}" words="" options=""
+  local before="\${COMP_WORDS[*]:1:COMP_CWORD-1}"
   case "$before" in
-${groups.join('\n')}
+${[...following, ...helped].join('\n')}
   esac
   case "$first" in
-    ${[...after.keys()].filter(Boolean).join('|')}) first="$first $second" ;;
+    ${groups.join('|')}) first="$first \${COMP_WORDS[2]}" ;;
   esac
   case "$first" in
 ${cases.join('\n')}
+  esac
+  case "$first $last" in
+${choices.join('\n')}
   esac
   if [[ "$word" == -* ]]; then COMPREPLY=( $(compgen -W "$options" -- "$word") )
   elif [[ -n "$words" ]]; then COMPREPLY=( $(compgen -W "$words" -- "$word") )
@@ -55,18 +65,23 @@ complete -o filenames -F _sluice sluice
 }
 
 function fish(commands: readonly Command[]): string {
-  const lines = [...words(commands)].map(([group, next]) => {
-    const when = group === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${group}`
+  const lines = [...words(commands)].map(([before, next]) => {
+    const when = before === '' ? '__fish_use_subcommand' : seen(before)
     return `complete -c sluice -n '${when}' -a '${next.join(' ')}'`
   })
-  for (const command of commands) {
-    const last = command.name.split(' ').at(-1)
-    for (const [name, { about, value }] of Object.entries({ ...command.options, ...globalOptions })) {
-      const needs = value === undefined ? '' : ' -r'
+  for (const command of commands)
+    for (const [name, { about, value, choices }] of Object.entries({ ...command.options, ...globalOptions })) {
+      const needs = value === undefined ? '' : choices === undefined ? ' -r' : ` -x -a '${choices.join(' ')}'`
       lines.push(
-        `complete -c sluice -n '__fish_seen_subcommand_from ${last}' -l ${name}${needs} -d '${about.replaceAll("'", "\\'")}'`,
+        `complete -c sluice -n '${seen(command.name)}' -l ${name}${needs} -d '${about.replaceAll("'", "\\'")}'`,
       )
     }
-  }
   return `# sluice completion; add to your shell: sluice completion fish | source\n${lines.join('\n')}\n`
 }
+
+/** `policy diff` is after both words: `diff` alone could belong to another group. */
+const seen = (name: string): string =>
+  name
+    .split(' ')
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join('; and ')

@@ -51,7 +51,7 @@ export function commandHelp(command: Command, page: Page): string {
     style.strong('Examples'),
     ...command.examples.map((example) => `  ${example}`),
     '',
-    ...exitCodeLines(page),
+    style.faint('sluice help lists the exit codes of all commands.'),
   ].join('\n')
 }
 

@@ -28,6 +28,8 @@ describe('the JSON of a command has the fields of docs/cli.md, whatever it finds
     ['explain', ['explain', '--path', '/', '--ip', '192.0.2.7', '--policy', 'good.yaml']],
     ['policy validate', ['policy', 'validate', 'good.yaml']],
     ['policy validate', ['policy', 'validate', 'bad.yaml']],
+    ['init', ['init', 'new.yaml']],
+    ['policy override', ['policy', 'override', '192.0.2.7', '--rpm', '9', '--for', '1h', '--policy', 'good.yaml']],
     ['policy diff', ['policy', 'diff', 'good.yaml', 'good.yaml']],
     ['policy history', ['policy', 'history', '--policy', 'good.yaml']],
     ['doctor', ['doctor', '--policy', 'good.yaml']],

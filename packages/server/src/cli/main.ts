@@ -1,4 +1,4 @@
-import { PolicyError } from 'sluice'
+import type { PolicyError } from 'sluice'
 import { nearestWord } from 'sluice/internal'
 import { version } from '../version.ts'
 import { CliError, toCliError, wrongUse } from './cli-error.ts'
@@ -82,8 +82,8 @@ function failed(error: CliError, terminal: Terminal): ExitCode {
   // Messages of the library name options in code; here options are flags and variables.
   const message = error.message.replace(/\{ rule: "([^"]+)" \}/g, '--rule $1')
   const { cause } = error
-  const issues =
-    cause instanceof PolicyError ? { issues: cause.issues.map(({ path, message }) => ({ path, message })) } : {}
+  const found = (cause as Partial<PolicyError> | undefined)?.issues
+  const issues = found === undefined ? {} : { issues: found.map(({ path, message }) => ({ path, message })) }
   if (terminal.json)
     terminal.line(safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...issues, exitCode } }))
   else {

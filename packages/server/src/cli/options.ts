@@ -7,6 +7,22 @@ export const globalOptions: OptionTable = {
   help: { short: 'h', about: 'print this help' },
 }
 
+/** How Redis is reached where its URL is not enough. */
+export const redisOptions: OptionTable = {
+  'redis-file': {
+    value: 'FILE',
+    env: ['SLUICE_REDIS_FILE', 'SLUICE_REDIS_URL_FILE', 'REDIS_URL_FILE'],
+    about: 'a file with the URL of Redis; a new user or password in it counts from the next connection on',
+  },
+  'redis-ca': {
+    value: 'FILE',
+    env: ['SLUICE_REDIS_CA'],
+    about: 'the authority that signed the certificate of Redis, PEM',
+  },
+  'redis-cert': { value: 'FILE', env: ['SLUICE_REDIS_CERT'], about: 'a certificate to show to Redis, PEM' },
+  'redis-key': { value: 'FILE', env: ['SLUICE_REDIS_KEY'], about: 'the private key of that certificate, PEM' },
+}
+
 /** Where counters live and what is enforced. */
 export const storeOptions: OptionTable = {
   redis: {
@@ -14,6 +30,7 @@ export const storeOptions: OptionTable = {
     env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'],
     about: 'the Redis with the counters: redis://, rediss://, redis+sentinel://h1,h2/master, redis+cluster://h1,h2',
   },
+  ...redisOptions,
   policy: {
     value: 'SOURCE',
     env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'],
@@ -46,8 +63,21 @@ export const requestOptions: OptionTable = {
     about: 'the body of the request; @FILE reads it from a file, @- from standard input',
   },
   ip: { value: 'ADDRESS', about: 'the address the request comes from' },
+  context: {
+    value: 'PATH=VALUE',
+    many: true,
+    about: 'what the service says of it, such as user.plan=pro; can be given again',
+  },
 }
 
 export const ruleOption: OptionTable = {
   rule: { value: 'NAME', about: 'the rule; KEY is then only the parts of the key: client-corp/en' },
+}
+
+/** The short forms of limits. */
+export const overrideLimits: OptionTable = {
+  rps: { value: 'N', about: 'so many a second' },
+  rpm: { value: 'N', about: 'so many a minute' },
+  rph: { value: 'N', about: 'so many an hour' },
+  rpd: { value: 'N', about: 'so many a day' },
 }

@@ -102,9 +102,22 @@ describe('the table of commands', () => {
       expect(script).toContain(word)
   })
 
-  it('completes the options of a command in a group, in bash', () => {
-    const complete = `COMP_WORDS=(sluice shipper verify --re); COMP_CWORD=3; _sluice; echo "\${COMPREPLY[@]}"`
-    const script = `${completionScript('bash', commands)}\n${complete}`
-    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()).toBe('--repair')
+  it.each([
+    ['shipper verify --re', '--repair'],
+    ['shipper re', 'rejected'],
+    ['policy o', 'override'],
+    ['policy override --rp', '--rps --rpm --rph --rpd'],
+    ['policy import e', 'envoy'],
+    ['tail --re', '--reason'],
+    ['init --for f', 'fastify fetch'],
+    ['work --dr', '--dry-run --drain'],
+    ['help shipper v', 'verify'],
+    ['help wo', 'work'],
+    ['completion z', 'zsh'],
+    ['serve --log-level w', 'warn'],
+  ])('completes sluice %s in bash', (line, words) => {
+    const typed = `COMP_WORDS=(sluice ${line}); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))`
+    const script = `${completionScript('bash', commands)}\n${typed}; _sluice; echo "\${COMPREPLY[@]}"`
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()).toBe(words)
   })
 })

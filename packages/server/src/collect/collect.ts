@@ -1,15 +1,25 @@
-import { filePolicy } from 'sluice'
-import { createCapacity, createIngest } from 'sluice/capacity'
+import type { Logger } from 'pino'
+import { createLimiter, filePolicy, openPolicy } from 'sluice'
+import { capacityMetrics, createCapacity, createIngest } from 'sluice/capacity'
 import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
-import { parseRedisUrl, redisClient } from '../config/redis-target.ts'
-import { listenHttp } from '../http/listen.ts'
+import { followedOf } from '../config/redis-from.ts'
+import type { Tls } from '../config/secrets/tls.ts'
+import type { Tokens } from '../config/secrets/tokens.ts'
+import { type FileBacked, followFiles } from '../connections/file-backed.ts'
+import { redisClient } from '../connections/redis-client.ts'
+import type { RedisTarget } from '../connections/redis-target.ts'
+import { listenHttp } from '../http/listen/listen.ts'
 import { readiness } from '../http/ready.ts'
+import { createLog } from '../log/create-log.ts'
+import { daemonMetrics } from '../metrics/daemon-metrics.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
 import { checkRedis } from '../start-checks.ts'
+import { batchGuard } from './batch-guard.ts'
 import { collectApp } from './collect-app.ts'
 import { fileTarget } from './file-target.ts'
 import { httpTarget } from './http-target.ts'
+import { logCollector } from './log-collector.ts'
 
 export interface CollectConfig {
   readonly host: string
@@ -19,11 +29,12 @@ export interface CollectConfig {
   /** A file to append to, or a URL to post to. */
   readonly target: { readonly file: string } | { readonly url: string }
   /** Where ids are remembered for several collectors; in this process when undefined. */
-  readonly redis: string | undefined
+  readonly redis: RedisTarget | undefined
   readonly service: string
-  /** A file with a policy whose section `capacity` has the table; changes are followed. */
+  /** A file with a policy: its section `capacity` has the table, its rules limit batches. Changes are followed. */
   readonly policy: string | undefined
-  readonly token: string | undefined
+  readonly tokens: Tokens | undefined
+  readonly tls: FileBacked<Tls> | undefined
   readonly drainMs: number
 }
 
@@ -31,36 +42,52 @@ export interface CollectConfig {
 export interface Collector {
   readonly url: string
   readonly target: string
+  /** Reads certificates and tokens again. */
+  reload(): void
   close(): Promise<void>
 }
 
 /** Starts the receiving end of shippers: capacity, ingest and deduplication before a file or another server. */
-export async function collect(config: CollectConfig, otherPort: boolean): Promise<Collector> {
+export async function collect(
+  config: CollectConfig,
+  otherPort: boolean,
+  log: Logger = createLog('silent'),
+): Promise<Collector> {
   const opened: Opened = []
   try {
     const target = 'file' in config.target ? await fileTarget(config.target.file) : httpTarget(config.target.url)
     opened.push(() => target.close())
-    const capacity = await createCapacity({
-      waiting: () => target.waitingMs(),
-      ...(config.policy === undefined ? {} : { policy: filePolicy(config.policy) }),
-    })
+    const policy = config.policy === undefined ? undefined : await openPolicy(filePolicy(config.policy))
+    opened.push(() => policy?.close())
+    const capacity = await createCapacity({ waiting: () => target.waitingMs(), ...(policy && { policy }) })
     opened.push(() => capacity.close())
-    const redis = config.redis === undefined ? undefined : parseRedisUrl(config.redis, '--redis')
+    const { redis } = config
     // Only what no waiting mends is an error; during an outage senders are answered 503 and send again.
-    await checkRedis({ redis, requireRedis: false })
+    await checkRedis({ redis, withoutRedis: 'decide' })
     const client = redis && redisClient(redis)
     if (client) opened.push(() => client.disconnect())
     const shared = client && { redis: openRedis(client, { service: config.service }) }
     const ingest = await createIngest({ accept: (events) => target.accept(events), ...shared })
     opened.push(() => ingest.close())
-    const { path, token, drainMs } = config
+    const limiter = policy && (await createLimiter({ policy, ...shared }))
+    opened.push(() => limiter?.close())
+    const guard = limiter && batchGuard(limiter)
+    const metrics = daemonMetrics()
+    opened.push(metrics.add(capacityMetrics(capacity)), logCollector(capacity, ingest, log))
+    const { path, tokens, drainMs } = config
     let isEnding = false
     const health = (): Promise<PartHealth> => readiness(isEnding, capacity.health(), ingest.health())
-    const app = collectApp({ capacity, ingest, path, token, health })
-    const listener = await listenHttp(app, { ...config, tls: undefined }, otherPort)
+    const app = collectApp({ capacity, ingest, path, tokens, health, guard, metrics })
+    const listener = await listenHttp(app, config, otherPort)
+    const files = followFiles(
+      [...followedOf(redis), config.tls, tokens].filter((each) => each !== undefined),
+      log,
+    )
+    opened.push(() => files.stop())
     return {
       url: `${listener.url}${path}`,
       target: target.description,
+      reload: files.reload,
       async close() {
         isEnding = true
         await listener.close(drainMs)

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { hideSecrets, hideUrl } from '../connections/hide-secrets.ts'
+import { parseRedisUrl } from '../connections/redis-target.ts'
+import { parsePolicyPlace } from '../policy/place/policy-place.ts'
 import { resolveConfig } from './config.ts'
-import { parsePolicyPlace } from './policy/policy-place.ts'
-import { parseRedisUrl } from './redis-target.ts'
-import { hideSecrets, hideUrl } from './secrets/hide-secrets.ts'
 
 describe('the configuration', () => {
   test('needs nothing, and then stays on this machine', () => {
@@ -16,7 +16,7 @@ describe('the configuration', () => {
       grpcPort: undefined,
       redis: undefined,
       policy: { kind: 'example' },
-      adminToken: undefined,
+      adminTokens: undefined,
       logLevel: 'info',
       validateOnly: false,
     })
@@ -40,7 +40,7 @@ describe('the configuration', () => {
       port: 1,
       redis: { url: 'redis://b' },
       logLevel: 'warn',
-      adminToken: 'long-enough',
+      adminTokens: { current: [{ name: 'admin', token: 'long-enough' }] },
     })
     expect(resolveConfig({ 'grpc-port': '8081', host: '0.0.0.0' }, env)).toMatchObject({
       grpcPort: 8081,
@@ -51,7 +51,66 @@ describe('the configuration', () => {
   test('reads the admin token from a file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
     writeFileSync(join(folder, 'token'), 'secret-from-file\n')
-    expect(resolveConfig({ 'admin-token-file': join(folder, 'token') }, {}).adminToken).toBe('secret-from-file')
+    expect(resolveConfig({ 'admin-token-file': join(folder, 'token') }, {}).adminTokens?.current).toEqual([
+      { name: 'admin', token: 'secret-from-file' },
+    ])
+    rmSync(folder, { recursive: true })
+  })
+
+  test('reads a file with the names of the flags, after flags and variables, with the same checks', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
+    const config = join(folder, 'sluice-config.yaml')
+    const write = (text: string) => writeFileSync(config, text)
+    write(
+      'port: 9000\nredis: redis://b\nlog-level: warn\nrequire-redis: true\ntrusted-proxies: [10.0.0.0/8, 127.0.0.1/32]\n',
+    )
+    expect(resolveConfig({ config, port: '1' }, { SLUICE_LOG_LEVEL: 'error' })).toMatchObject({
+      port: 1,
+      redis: { url: 'redis://b' },
+      logLevel: 'error',
+      withoutRedis: 'end',
+      trustedProxies: ['10.0.0.0/8', '127.0.0.1/32'],
+    })
+    expect(resolveConfig({}, { SLUICE_CONFIG: config }).port).toBe(9000)
+    write('port: 70000\n')
+    expect(() => resolveConfig({ config }, {})).toThrow(`port in ${config} is "70000"; use a port`)
+    write('prot: 1\n')
+    expect(() => resolveConfig({ config }, {})).toThrow('it has "prot", which is no option; did you mean port?')
+    write('redis: { host: a }\n')
+    expect(() => resolveConfig({ config }, {})).toThrow('give redis a text, a number')
+    write('port: [\n')
+    expect(() => resolveConfig({ config }, {})).toThrow('it cannot be read as YAML or JSON')
+    rmSync(folder, { recursive: true })
+  })
+
+  test('takes a link to older figures that a browser may open, and shows no password of it', () => {
+    const link = 'https://grafana.example/d/sluice?from=now-7d'
+    expect(resolveConfig({}, { SLUICE_HISTORY_URL: link }).historyUrl).toBe(link)
+    for (const url of ['javascript:alert(1)', 'grafana.example', 'ftp://a', `https://a/${'x'.repeat(2000)}`])
+      expect(() => resolveConfig({ 'history-url': url }, {})).toThrow(/--history-url is ".*"; use an address such as/)
+    expect(() => resolveConfig({ 'history-url': 'https://me:hunter2@a' }, {})).toThrow(
+      '"https://...@a"; use an address',
+    )
+  })
+
+  test('takes secrets from files, and refuses certificates for a Redis without TLS', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-config-'))
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const url = file('redis', 'redis://u:p@h\n')
+    expect(resolveConfig({}, { SLUICE_REDIS_FILE: url }).redis).toMatchObject({ url: 'redis://u:p@h' })
+    expect(resolveConfig({ redis: 'redis://flag' }, { SLUICE_REDIS_FILE: url }).redis).toMatchObject({
+      url: 'redis://flag',
+    })
+    const policy = file('policy', 'postgres://u:p@h/db?service=shop\n')
+    expect(resolveConfig({ 'policy-url-file': policy }, {}).policy).toMatchObject({ kind: 'postgres', service: 'shop' })
+    const key = file('key', 'Bearer vendor\n')
+    const { proxyCredentials } = resolveConfig({ 'proxy-credentials': `vendor:authorization=@${key}` }, {})
+    expect(proxyCredentials.current).toEqual({ vendor: { authorization: 'Bearer vendor' } })
+    expect(() => resolveConfig({ redis: 'redis://h', 'redis-ca': key }, {})).toThrow('it needs a Redis with TLS')
+    expect(() => resolveConfig({ redis: 'rediss://h', 'redis-cert': key }, {})).toThrow('give the private key too')
     rmSync(folder, { recursive: true })
   })
 

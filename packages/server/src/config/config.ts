@@ -1,11 +1,15 @@
+import { FileBacked } from '../connections/file-backed.ts'
+import { wrongOption } from '../connections/option-error.ts'
+import type { RedisTarget } from '../connections/redis-target.ts'
+import { type PolicyPlace, parsePolicyPlace } from '../policy/place/policy-place.ts'
+import { readConfigFile } from './config-file.ts'
 import { dataSourcesOf } from './data-sources-of.ts'
-import { wrongOption } from './option-error.ts'
-import { type PolicyPlace, parsePolicyPlace } from './policy/policy-place.ts'
+import { type LookupTables, lookupTablesOf } from './lookup-tables-of.ts'
 import { type Environment, type Given, type Options, readOptions } from './read-options.ts'
-import { parseRedisUrl, type RedisTarget } from './redis-target.ts'
-import { credentialsOf } from './secrets/credentials.ts'
+import { followedOf, redisFrom } from './redis-from.ts'
+import { type Credentials, credentialsOf } from './secrets/credentials.ts'
 import { readTls, type Tls } from './secrets/tls.ts'
-import { tokenFrom } from './secrets/tokens.ts'
+import { proxyTokens, readSecret, type Tokens, tokensFrom } from './secrets/tokens.ts'
 import { unknownVariables } from './variables.ts'
 
 /** Everything the daemon needs to know to start. */
@@ -17,29 +21,46 @@ export interface ServerConfig {
   readonly grpcHost: string
   /** Undefined: no Envoy rate-limit service. */
   readonly grpcPort: number | undefined
+  /** Whether that service lets everything pass and only counts. */
+  readonly grpcShadow: boolean
   readonly proxyHost: string
   /** Undefined: no proxy for upstreams. */
   readonly proxyPort: number | undefined
   /** By upstream: headers with the vendor's credentials. */
-  readonly proxyCredentials: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly proxyCredentials: FileBacked<Credentials>
+  /** Who may call the proxy; without any, whoever can connect. */
+  readonly proxyTokens: Tokens
   /** Undefined: HTTP, gRPC and the proxy without encryption. */
-  readonly tls: Tls | undefined
+  readonly tls: FileBacked<Tls> | undefined
+  readonly adminHost: string
+  /** Where the page, what operators use and metrics are; undefined: beside decisions. */
+  readonly adminPort: number | undefined
   /** Undefined: counters live in the daemon. */
   readonly redis: RedisTarget | undefined
   readonly redisPrefix: string
   /** By service: the data sources that should report. Empty: none are watched. */
   readonly dataSources: ReadonlyMap<string, readonly string[]>
-  /** Refuse to start while Redis cannot be used. */
-  readonly requireRedis: boolean
+  /** By name: tables that say the tier of a key. */
+  readonly lookups: LookupTables
+  /** What a start does while Redis cannot be used: decide without it, end with an error, or wait and not be ready. */
+  readonly withoutRedis: WithoutRedis
   readonly policy: PolicyPlace
   /** Undefined: one is generated, and left where the command line of the same user finds it. */
-  readonly adminToken: string | undefined
+  readonly adminTokens: Tokens | undefined
+  /** Who may look at everything and change nothing. */
+  readonly readTokens: Tokens | undefined
+  /** Undefined: metrics are open to every client that can connect. */
+  readonly metricsTokens: Tokens | undefined
   /** Undefined: every client that can connect may ask for decisions. */
-  readonly decideToken: string | undefined
+  readonly decideTokens: Tokens | undefined
+  /** What is read again when its files change. */
+  readonly followed: readonly FileBacked<unknown>[]
   readonly trustedProxies: readonly string[]
   /** The header in which trusted proxies name the client. */
   readonly forwardedBy: ForwardedBy
   readonly deadlineMs: number
+  /** Where the page leads for figures of more than 15 minutes ago, such as a board of Grafana. */
+  readonly historyUrl: string | undefined
   /** Most charges of one batch: its checks times the rules that match each of them. */
   readonly maxBatch: number
   /** How many daemons share limits while Redis is away, where a policy says `local`; counted when undefined. */
@@ -53,6 +74,7 @@ export interface ServerConfig {
   readonly warnings: readonly string[]
 }
 
+export type WithoutRedis = 'decide' | 'end' | 'wait'
 export type ForwardedBy = (typeof forwardedBys)[number]
 export type LogLevel = (typeof logLevels)[number]
 
@@ -69,6 +91,9 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     port: { env: ['SLUICE_PORT', 'PORT'], default: '8440' },
     'grpc-host': { env: ['SLUICE_GRPC_HOST'] },
     'grpc-port': { env: ['SLUICE_GRPC_PORT'] },
+    'grpc-shadow': { env: ['SLUICE_GRPC_SHADOW'] },
+    'admin-host': { env: ['SLUICE_ADMIN_HOST'] },
+    'admin-port': { env: ['SLUICE_ADMIN_PORT'] },
     'proxy-host': { env: ['SLUICE_PROXY_HOST'] },
     'proxy-port': { env: ['SLUICE_PROXY_PORT'] },
     'proxy-credentials': { env: ['SLUICE_PROXY_CREDENTIALS'] },
@@ -76,33 +101,49 @@ export const configOptions: Readonly<Record<string, { readonly env: readonly str
     'tls-key': { env: ['SLUICE_TLS_KEY'] },
     'tls-client-ca': { env: ['SLUICE_TLS_CLIENT_CA'] },
     redis: { env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'] },
+    'redis-file': { env: ['SLUICE_REDIS_FILE', 'SLUICE_REDIS_URL_FILE', 'REDIS_URL_FILE'] },
+    'redis-ca': { env: ['SLUICE_REDIS_CA'] },
+    'redis-cert': { env: ['SLUICE_REDIS_CERT'] },
+    'redis-key': { env: ['SLUICE_REDIS_KEY'] },
     'redis-prefix': { env: ['SLUICE_REDIS_PREFIX'], default: 'sluice:' },
     'require-redis': { env: ['SLUICE_REQUIRE_REDIS'] },
+    'wait-for-redis': { env: ['SLUICE_WAIT_FOR_REDIS'] },
     'data-sources': { env: ['SLUICE_DATA_SOURCES'] },
+    lookup: { env: ['SLUICE_LOOKUP'] },
     policy: { env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'] },
+    'policy-url-file': { env: ['SLUICE_POLICY_URL_FILE'] },
     service: { env: ['SLUICE_SERVICE'] },
     'admin-token-file': { env: ['SLUICE_ADMIN_TOKEN_FILE'] },
+    'read-token-file': { env: ['SLUICE_READ_TOKEN_FILE'] },
     'decide-token-file': { env: ['SLUICE_DECIDE_TOKEN_FILE'] },
+    'metrics-token-file': { env: ['SLUICE_METRICS_TOKEN_FILE'] },
     'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
     'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
+    'history-url': { env: ['SLUICE_HISTORY_URL'] },
     deadline: { env: ['SLUICE_DEADLINE'], default: '500ms' },
     'max-batch': { env: ['SLUICE_MAX_BATCH'], default: '50000' },
     replicas: { env: ['SLUICE_REPLICAS'] },
     'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
+    config: { env: ['SLUICE_CONFIG'] },
     validate: { env: [] },
   })
 
 /** Options without a value. */
-export const switches: readonly string[] = ['validate', 'require-redis']
+export const switches: readonly string[] = ['validate', 'require-redis', 'wait-for-redis', 'grpc-shadow']
 
 /** Variables beside those of the table: secrets themselves, and what only other commands read. */
 const otherVariables = [
+  'SLUICE_PROXY_TOKENS_FILE',
   'SLUICE_ADMIN_TOKEN',
   'SLUICE_DECIDE_TOKEN',
+  'SLUICE_READ_TOKEN',
+  'SLUICE_METRICS_TOKEN',
   'SLUICE_URL',
   'SLUICE_TIMEOUT',
   'SLUICE_COLLECT_PORT',
   'SLUICE_COLLECT_TOKEN',
+  'SLUICE_COLLECT_TOKEN_FILE',
+  'SLUICE_WORK_PORT',
   'SLUICE_SHIPPER_DIR',
   'SLUICE_SHIPPER_ENDPOINT',
 ]
@@ -113,7 +154,8 @@ export const knownVariables: readonly string[] = [
 ]
 
 /**
- * Works out the configuration from flags and the environment. A wrong option fails, naming what would be right.
+ * Works out the configuration from flags, the environment and a configuration file, in this order. A wrong option
+ * fails, naming what would be right.
  *
  * @example resolveConfig({ port: '8080', policy: 'sluice.yaml' }, process.env)
  */
@@ -131,32 +173,48 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   }
   const warnings = unknownVariables(env, knownVariables)
   const given = Object.entries(flags).filter(([, value]) => value !== undefined)
-  const options = readOptions(configOptions, new Map(given.map(([name, value]) => [name, [String(value)]])), env)
+  const flagValues = new Map(given.map(([name, value]) => [name, [String(value)]]))
+  const options = readOptions(configOptions, flagValues, env, readConfigFile(configOptions, flagValues, env))
   const { read, text, port, whole } = options
   const host = text('host')!
-  const redis = read('redis')
+  const redis = redisFrom(options)
+  const tls = readTls(options)
+  const tokens = (role: string): Tokens | undefined =>
+    tokensFrom(read(`${role}-token-file`), `SLUICE_${role.toUpperCase()}_TOKEN`, env, role)
+  const secrets = {
+    adminTokens: tokens('admin'),
+    readTokens: tokens('read'),
+    decideTokens: tokens('decide'),
+    metricsTokens: tokens('metrics'),
+    proxyTokens: proxyTokens(env),
+    proxyCredentials: credentialsFrom(options, 'proxy-credentials', env),
+    tls,
+  }
   return {
     host,
     port: port('port')!,
     portGiven: read('port').from !== undefined,
     grpcHost: text('grpc-host') ?? host,
     grpcPort: port('grpc-port'),
+    grpcShadow: options.flag('grpc-shadow'),
     proxyHost: text('proxy-host') ?? host,
     proxyPort: port('proxy-port'),
-    proxyCredentials: credentialsFrom(options, 'proxy-credentials', env),
-    tls: readTls(read('tls-cert'), read('tls-key'), read('tls-client-ca')),
-    redis: redis.value === undefined ? undefined : parseRedisUrl(redis.value, redis.from!),
+    adminHost: text('admin-host') ?? host,
+    adminPort: port('admin-port'),
+    lookups: lookupTablesOf(read('lookup'), env.DATABASE_URL),
+    redis,
     redisPrefix: text('redis-prefix')!,
-    requireRedis: requiresRedis(options),
-    dataSources: dataSourcesOf(read('data-sources'), redis.value),
+    withoutRedis: withoutRedisOf(options, redis !== undefined),
+    dataSources: dataSourcesOf(read('data-sources'), redis !== undefined),
     policy: policyOf(options, env),
-    adminToken: tokenFrom(read('admin-token-file'), 'SLUICE_ADMIN_TOKEN', env),
-    decideToken: tokenFrom(read('decide-token-file'), 'SLUICE_DECIDE_TOKEN', env),
+    ...secrets,
+    followed: [...Object.values(secrets).filter((each) => each !== undefined), ...followedOf(redis)],
     trustedProxies: text('trusted-proxies')!
       .split(',')
       .map((block) => block.trim())
       .filter(Boolean),
     forwardedBy: choice('forwarded-by', read('forwarded-by'), forwardedBys),
+    historyUrl: historyUrlOf(read('history-url')),
     deadlineMs: options.duration('deadline', 1, 60_000)!,
     maxBatch: whole('max-batch', 1, 1_000_000)!,
     replicas: whole('replicas', 1, 10_000),
@@ -167,34 +225,53 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
   }
 }
 
+/** A link for people: whoever may read the page sees it, and a browser opens it. */
+function historyUrlOf({ value, from }: Given): string | undefined {
+  if (value === undefined) return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isLink = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  if (!isLink || value.length > 2000)
+    throw wrongOption(
+      from ?? '--history-url',
+      // A password in it stays out of the log.
+      value.slice(0, 200).replace(/\/\/[^/]*@/, '//...@'),
+      'use an address such as https://grafana.example/d/sluice, with http or https and without a password',
+    )
+  return url.href
+}
+
 function choice<Choice extends string>(name: string, { value, from }: Given, choices: readonly Choice[]): Choice {
   const found = choices.find((known) => known === value)
   if (found === undefined) throw wrongOption(from ?? `--${name}`, value, `use one of ${choices.join(', ')}`)
   return found
 }
 
-function requiresRedis(options: Options): boolean {
-  const isOn = options.flag('require-redis')
-  const { value, from } = options.read('require-redis')
-  if (isOn && options.text('redis') === undefined)
-    throw wrongOption(from ?? '--require-redis', value, 'name the Redis with --redis')
-  return isOn
+function withoutRedisOf(options: Options, hasRedis: boolean): WithoutRedis {
+  const [name = '', other] = ['wait-for-redis', 'require-redis'].filter((each) => options.flag(each))
+  if (name === '') return 'decide'
+  const { value, from } = options.read(name)
+  if (!hasRedis) throw wrongOption(from!, value, 'name the Redis with --redis')
+  if (other !== undefined) throw wrongOption(from!, value, `leave out ${options.read(other).from}, which ends instead`)
+  return name === 'wait-for-redis' ? 'wait' : 'end'
 }
 
 /** Headers with the vendor's credentials, by upstream. */
-export function credentialsFrom(options: Options, name: string, env: Environment): ServerConfig['proxyCredentials'] {
+export function credentialsFrom(options: Options, name: string, env: Environment): FileBacked<Credentials> {
   const pairs = options
     .many(name)
     .flatMap((each) => each.split(','))
     .map((pair) => pair.trim())
-  const credentials = credentialsOf(pairs, env)
-  if (typeof credentials !== 'string') return credentials
-  const { value, from } = options.read(name)
-  throw wrongOption(from ?? `--${name}`, value, credentials)
+  const files = pairs.flatMap((pair) => /=@(.+)$/.exec(pair)?.[1] ?? [])
+  return new FileBacked(files, () => {
+    const credentials = credentialsOf(pairs, env)
+    if (typeof credentials !== 'string') return credentials
+    const { value, from } = options.read(name)
+    throw wrongOption(from ?? `--${name}`, value, credentials)
+  })
 }
 
 function policyOf({ read, text }: Options, env: Environment): PolicyPlace {
-  const given = read('policy')
+  const given = secretOf(read('policy'), read('policy-url-file'), '--policy')
   const service = text('service')
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
   // DATABASE_URL may name a database without a policy; the example is then in force until there is one. A database of a
@@ -202,4 +279,10 @@ function policyOf({ read, text }: Options, env: Environment): PolicyPlace {
   if (/^(postgres(ql)?|mongodb(\+srv)?):\/\//i.test(env.DATABASE_URL ?? '') && env.DATABASE_URL)
     return { ...parsePolicyPlace(env.DATABASE_URL, service, 'DATABASE_URL'), optional: true }
   return { kind: 'example' }
+}
+
+/** A text that may hold a password: as it was given, or from a file. */
+function secretOf(given: Given, file: Given, flag: string): Given {
+  if (file.value === undefined || given.from === flag) return given
+  return { value: readSecret(file.value, file.from!), from: file.from }
 }

@@ -1,13 +1,13 @@
-import { wrongOption } from './option-error.ts'
+import { wrongOption } from '../connections/option-error.ts'
 
 /** Reads `service/source,service/other`: by service, the sources that should report. */
 export function dataSourcesOf(
   { value, from = '--data-sources' }: { readonly value: string | undefined; readonly from: string | undefined },
-  redis: string | undefined,
+  hasRedis: boolean,
 ): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>()
   if (value === undefined) return found
-  if (redis === undefined) throw wrongOption(from, value, 'name the Redis that they report to with --redis')
+  if (!hasRedis) throw wrongOption(from, value, 'name the Redis that they report to with --redis')
   for (const each of value.split(',')) {
     const [, service, source] = /^([^/]+)(?:\/(.+))?$/.exec(each.trim()) ?? []
     if (service === undefined || each.trim().endsWith('/'))

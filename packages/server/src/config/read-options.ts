@@ -1,5 +1,5 @@
 import { parseDuration } from 'sluice/internal'
-import { wrongOption } from './option-error.ts'
+import { wrongOption } from '../connections/option-error.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -33,11 +33,15 @@ export interface Options {
 
 const off = ['', '0', 'no', 'off', 'false']
 
-/** Reads the options of every command by the same rules: a flag, else a variable, else the default of the table. */
+/**
+ * Reads the options of every command by the same rules: a flag, else a variable, else the configuration file, else the
+ * default of the table.
+ */
 export function readOptions(
   table: Readonly<Record<string, OptionSource>>,
   flags: ReadonlyMap<string, readonly string[]>,
   env: Environment,
+  file: ReadonlyMap<string, Given> = new Map(),
 ): Options {
   const read = (name: string): Given => {
     const spec = table[name]
@@ -45,7 +49,7 @@ export function readOptions(
     const [flag] = flags.get(name) ?? []
     if (flag !== undefined) return { value: flag, from: `--${name}` }
     const variable = spec.env?.find((each) => isSet(env[each]))
-    if (variable === undefined) return { value: spec.default, from: undefined }
+    if (variable === undefined) return file.get(name) ?? { value: spec.default, from: undefined }
     const value = env[variable]
     if (spec.choices?.includes(value!) === false)
       throw wrongOption(variable, value, `use one of ${spec.choices.join(', ')}`)

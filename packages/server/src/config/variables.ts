@@ -1,5 +1,5 @@
 import { nearestWord } from 'sluice/internal'
-import { wrongOption } from './option-error.ts'
+import { wrongOption } from '../connections/option-error.ts'
 
 const prefix = 'SLUICE_'
 /**
@@ -8,7 +8,7 @@ const prefix = 'SLUICE_'
  */
 const ofKubernetes = /_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP)\w*)?$/
 /** Without these the daemon would count in memory, enforce an example or be open, and nobody would notice. */
-const mustBeRead = /^SLUICE_(REDIS|REQUIRE|POLICY|ADMIN|DECIDE|COLLECT|TLS|PROXY|TRUSTED|FORWARDED)/
+const mustBeRead = /^SLUICE_(REDIS|REQUIRE|POLICY|ADMIN|DECIDE|COLLECT|TLS|PROXY|TRUSTED|FORWARDED|WAIT)/
 
 /**
  * Warnings about variables `SLUICE_*` that nothing reads. Throws where ignoring one would be dangerous: by its own

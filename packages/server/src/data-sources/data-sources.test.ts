@@ -7,7 +7,7 @@ import { resolveConfig } from '../config/config.ts'
 import { hold } from '../testing/held-to-description.ts'
 import { send, startDaemon } from '../testing/started.ts'
 
-test('/ready and the metrics tell which data source is stale and for how long', { timeout: 60_000 }, async () => {
+test('/ready and the metrics tell which data source is stale and for how long', { timeout: 120_000 }, async () => {
   const server = await startRedis()
   const producer = new Redis(server.port)
   producer.on('error', () => undefined)

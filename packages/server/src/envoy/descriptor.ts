@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { RequestView } from 'sluice'
 
 /** One entry of a descriptor. */
@@ -10,9 +9,8 @@ export interface Entry {
 /** The method of requests that are made from descriptors: rules for Envoy say `match: { method: RLS, ... }`. */
 export const rlsMethod = 'RLS'
 
-/** Values longer than this are hashed, so that none can be too long for a key. */
-const maxValueLength = 150
-const hashed = 'sha256:'
+/** Stands for an empty value: an empty text counts as missing, so that a client would go around its limit with one. */
+const empty = '\0'
 
 /**
  * A descriptor as rules see it: the path is the domain and the keys in their order, the body has the values by key. A
@@ -23,7 +21,7 @@ const hashed = 'sha256:'
 export function descriptorView(domain: string, entries: readonly Entry[]): RequestView {
   const body: Record<string, string | string[]> = Object.create(null)
   for (const { key, value } of entries) {
-    const text = bounded(value)
+    const text = textOfValue(value)
     const known = body[key]
     if (known === undefined) body[key] = text
     // Added in place: copying the list for each entry would take minutes for the 100,000 that fit into one message.
@@ -57,11 +55,14 @@ export function fieldsOf(keys: readonly string[]): string[] {
 }
 
 /**
- * A value as rules and buckets have it: a long one is hashed. So is an empty one, as an empty text counts as missing: a
- * client that sends an empty header would go around its limit. And so is what looks like a hash already, so that no
- * value ever meets another's bucket.
+ * A value as rules and buckets have it: an empty one has a stand-in. What begins with that gets it once more, so that
+ * no value meets another's bucket. Long values stay as they are, as patterns must see them whole.
  */
-export function bounded(value: string): string {
-  const isPlain = value !== '' && value.length <= maxValueLength && !value.startsWith(hashed)
-  return isPlain ? value : `${hashed}${createHash('sha256').update(value).digest('hex')}`
+export function textOfValue(value: string): string {
+  return value === '' || value.startsWith(empty) ? `${empty}${value}` : value
+}
+
+/** Whether a pattern has the stand-in of an empty value in it, and so would fit that. */
+export function nulIn(pattern: string): boolean {
+  return pattern.includes(empty)
 }

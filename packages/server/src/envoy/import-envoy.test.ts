@@ -23,14 +23,29 @@ describe('importing Envoy configuration', () => {
       'descriptors[0].rate_limit.unit is "fortnight"',
     ],
     [
-      'a prefix',
-      'domain: x\ndescriptors: [{ key: a, value: b*, rate_limit: { unit: day, requests_per_unit: 1 } }]',
-      'values with a star are not supported',
+      'a star in a key',
+      'domain: x\ndescriptors: [{ key: a*, rate_limit: { unit: day, requests_per_unit: 1 } }]',
+      'rl.yaml: descriptors[0].key is "a*"; a key has no star; write it in the value',
     ],
     [
-      'a star in the middle',
-      'domain: x\ndescriptors: [{ key: a, value: foo*bar, rate_limit: { unit: day, requests_per_unit: 1 } }]',
-      'values with a star are not supported',
+      'what is shared without a star',
+      'domain: x\ndescriptors: [{ key: a, value: b, share_threshold: true }]',
+      'rl.yaml: descriptors[0].share_threshold is true; only a value with a star is shared',
+    ],
+    [
+      'a pattern that would fit an empty value',
+      'domain: x\ndescriptors: [{ key: a, value: "*\\0" }]',
+      'rl.yaml: descriptors[0].value is "*\\u0000"; a pattern has no character U+0000',
+    ],
+    [
+      'a limit that replaces itself',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, name: n, replaces: [{ name: n }] } }]',
+      'rl.yaml: descriptors[0].rate_limit.replaces[0] is {"name":"n"}; it is the name of this limit',
+    ],
+    [
+      'what is replaced without a name',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, replaces: [n] } }]',
+      'rl.yaml: descriptors[0].rate_limit.replaces[0] is "n"; use the name of another limit',
     ],
     [
       'unlimited beside an amount',
@@ -40,12 +55,12 @@ describe('importing Envoy configuration', () => {
     [
       'the same twice',
       'domain: x\ndescriptors: [{ key: a }, { key: a }]',
-      'another descriptor has the same key and value',
+      'rl.yaml: descriptors[1] is ["a",null]; rl.yaml: descriptors[0] has the same key and value',
     ],
     [
       'what is not known',
-      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, replaces: [] } }]',
-      'this is not supported',
+      'domain: x\ndescriptors: [{ key: a, rate_limit: { unit: day, requests_per_unit: 1, burst: 2 } }]',
+      'rl.yaml: descriptors[0].rate_limit.burst is "2"; this is not supported',
     ],
     [
       'a field that Envoy does not have there',
@@ -69,10 +84,10 @@ describe('importing Envoy configuration', () => {
   test('names every problem at once, with its file', () => {
     const wrong = (domain: string) => ({
       name: `${domain}.yaml`,
-      text: `domain: ${domain}\ndescriptors: [{ key: a, value: b*, quota_mode: true }, { key: "" }]`,
+      text: `domain: ${domain}\ndescriptors: [{ key: a, burst: 2, share_threshold: true }, { key: "" }]`,
     })
     expect(() => importEnvoy([wrong('x'), wrong('y')])).toThrow(
-      /x\.yaml: descriptors\[0\]\.quota_mode[\s\S]*x\.yaml: descriptors\[0\]\.value[\s\S]*x\.yaml: descriptors\[1\]\.key[\s\S]*y\.yaml: descriptors/,
+      /x\.yaml: descriptors\[0\]\.burst[\s\S]*x\.yaml: descriptors\[0\]\.share_threshold[\s\S]*x\.yaml: descriptors\[1\]\.key[\s\S]*y\.yaml: descriptors/,
     )
   })
 
@@ -91,11 +106,30 @@ describe('importing Envoy configuration', () => {
     expect(() => importEnvoy(files)).toThrow('shop.yaml: domain is "shop"; Shop.yaml has it already')
   })
 
+  test('merges files of one domain, and refuses what two of them have', () => {
+    const files = ['a', 'b'].map((key) => ({
+      name: `${key}.yaml`,
+      text: limited('x').replace('key: a', `key: ${key}`),
+    }))
+    const { document, warnings } = importEnvoy(files)
+    expect(document.rules.map(({ name }) => name)).toEqual(['x.a', 'x.b'])
+    expect(warnings).toEqual(['b.yaml: domain was merged with that of a.yaml.'])
+    expect(() => importEnvoy([...files, { ...files[0]!, name: 'c.yaml' }])).toThrow(
+      'c.yaml: descriptors[0] is ["a",null]; a.yaml: descriptors[0] has the same key and value; keep one of them',
+    )
+  })
+
+  test('warns of a limit that replaces nothing', () => {
+    const text = limited('x').replace('unit: day', 'unit: day, replaces: [{ name: gone }]')
+    expect(importEnvoy([fileOf(text)]).warnings).toEqual([
+      'rl.yaml: descriptors[0].rate_limit.replaces names "gone", and no limit of the domain has that name.',
+    ])
+  })
+
   test('takes what is off and so changes nothing', () => {
     const off = (field: string) => limited('x').replace('key: a,', `key: a, ${field},`)
     for (const field of ['quota_mode: false', 'share_threshold: false', 'shadow_mode: no'])
       expect(importEnvoy([fileOf(off(field))]).document, field).toEqual(importEnvoy([fileOf(limited('x'))]).document)
-    expect(() => importEnvoy([fileOf(off('share_threshold: true'))])).toThrow('this is not supported')
   })
 
   test('a policy that was made from it has no warnings', () => {

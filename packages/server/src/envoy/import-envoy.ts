@@ -1,9 +1,10 @@
 import { compilePolicy } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { comparedDomain } from './domains.ts'
-import { rulesOf } from './imported-rules.ts'
+import { Findings, InvalidEnvoyConfig } from './findings.ts'
+import { nameIn, rulesOf } from './imported-rules.ts'
 import { parseConfig } from './parse-config.ts'
-import { type EnvoyConfig, Findings, InvalidEnvoyConfig, readConfig } from './read-config.ts'
+import { duplicatesIn, type EnvoyConfig, type EnvoyNode, readConfig } from './read-config.ts'
 
 /** A file of Envoy's `ratelimit` service. */
 export interface EnvoyFile {
@@ -27,8 +28,9 @@ export interface ImportOptions {
 }
 
 /**
- * Turns configurations of Envoy's `ratelimit` service into a policy that answers the same. Several files, each with its
- * domain, become one policy. Throws when something cannot be kept as it was, and names the file and the place.
+ * Turns configurations of Envoy's `ratelimit` service into a policy that answers the same. Several files become one
+ * policy, and those of one domain are merged in their order. Throws when something cannot be kept as it was, and names
+ * the file and the place.
  *
  * @example importEnvoy([{ name: 'ratelimit.yaml', text: readFileSync('ratelimit.yaml', 'utf8') }]).yaml
  */
@@ -48,23 +50,51 @@ export function importEnvoy(files: readonly EnvoyFile[], options: ImportOptions 
 }
 
 function readAll(files: readonly EnvoyFile[]): Pick<Findings, 'problems' | 'warnings'> & { configs: EnvoyConfig[] } {
-  const byDomain = new Map<string, EnvoyFile>()
-  const read = { configs: [] as EnvoyConfig[], problems: [] as string[], warnings: [] as string[] }
+  const byDomain = new Map<string, { config: EnvoyConfig; file: EnvoyFile }>()
+  const problems: string[] = []
+  const warnings: string[] = []
   for (const file of files) {
     const found = new Findings(file.name)
     try {
       const config = readConfig(parseConfig(file.text), found)
       const { domain } = config
       const other = byDomain.get(comparedDomain(domain))
-      if (domain !== '' && other !== undefined)
-        found.problem('domain', domain, `${other.name} has it already; domains are compared without regard to case`)
-      byDomain.set(comparedDomain(domain), file)
-      read.configs.push(config)
+      if (domain !== '' && other !== undefined && other.config.domain !== domain)
+        found.problem(
+          'domain',
+          domain,
+          `${other.file.name} has it already; domains are compared without regard to case`,
+        )
+      else if (other !== undefined) found.warn('domain', `was merged with that of ${other.file.name}.`)
+      byDomain.set(comparedDomain(domain), {
+        config: { domain, nodes: [...(other?.config.nodes ?? []), ...config.nodes] },
+        file: other?.file ?? file,
+      })
     } catch (error) {
       found.problems.push(`${file.name}: ${(error as Error).message}`)
     }
-    read.problems.push(...found.problems)
-    read.warnings.push(...found.warnings)
+    problems.push(...found.problems)
+    warnings.push(...found.warnings)
   }
-  return read
+  const configs = [...byDomain.values()].map(({ config }) => config)
+  const isReported = new Set(problems)
+  problems.push(...configs.flatMap(({ nodes }) => duplicatesIn(nodes)).filter((problem) => !isReported.has(problem)))
+  warnings.push(...configs.flatMap(({ nodes }) => replacedByNone(nodes)))
+  return { configs, problems, warnings }
+}
+
+/** What `replaces` names and no limit of the domain is called. */
+function replacedByNone(nodes: readonly EnvoyNode[]): string[] {
+  const all = nodes.flatMap(function below(node): EnvoyNode[] {
+    return [node, ...node.children.flatMap(below)]
+  })
+  const names = new Set(all.map(nameIn))
+  return all.flatMap(({ place, replaces }) =>
+    replaces
+      .filter((name) => !names.has(name))
+      .map(
+        (name) =>
+          `${place}.rate_limit.replaces names ${JSON.stringify(name)}, and no limit of the domain has that name.`,
+      ),
+  )
 }

@@ -3,6 +3,9 @@ import * as grpc from '@grpc/grpc-js'
 import { loadSync, type PackageDefinition } from '@grpc/proto-loader'
 import type { Logger } from 'pino'
 import type { ServerConfig } from '../config/config.ts'
+import { contextOf, type Tls } from '../config/secrets/tls.ts'
+import type { FileBacked } from '../connections/file-backed.ts'
+import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import { healthService } from './health-service.ts'
 import {
   InvalidRequest,
@@ -30,7 +33,7 @@ const maxConnectionAgeMs = 300_000
 export async function listenGrpc(
   parts: RateLimitParts,
   config: ServerConfig,
-  called: (status: string) => void,
+  called: DaemonMetrics['called'],
   log: Logger,
 ): Promise<GrpcListener> {
   const server = new grpc.Server({
@@ -42,24 +45,26 @@ export async function listenGrpc(
   const definitions = loadProtos()
   const health = healthService([service])
   const answer: grpc.handleUnaryCall<RateLimitRequest, RateLimitResponse> = async function answer(call, respond) {
+    const startedMs = performance.now()
     try {
       const response = await shouldRateLimit(parts, call.request)
-      called('OK')
+      called('OK', performance.now() - startedMs)
       respond(null, response)
     } catch (error) {
       const code = error instanceof InvalidRequest ? grpc.status.INVALID_ARGUMENT : grpc.status.UNAVAILABLE
       if (code === grpc.status.UNAVAILABLE) log.error({ err: error }, 'a rate-limit call failed')
-      called(grpc.status[code])
+      called(grpc.status[code], performance.now() - startedMs)
       respond({ code, details: (error as Error).message })
     }
   }
   server.addService(definitions[service] as grpc.ServiceDefinition, { ShouldRateLimit: answer as never })
   server.addService(definitions['grpc.health.v1.Health'] as grpc.ServiceDefinition, health.handlers as never)
-  const port = await bind(server, config)
+  const { port, unfollow } = await bind(server, config)
   let closing: Promise<void> | undefined
   return {
     url: `${config.grpcHost.includes(':') ? `[${config.grpcHost}]` : config.grpcHost}:${port}`,
     close(drainMs) {
+      unfollow()
       closing ??= drain(server, health.end, drainMs)
       return closing
     },
@@ -83,20 +88,30 @@ function loadProtos(): PackageDefinition {
   })
 }
 
-function credentials({ tls }: ServerConfig): grpc.ServerCredentials {
-  if (tls === undefined) return grpc.ServerCredentials.createInsecure()
-  const { cert, key, clientCa } = tls
-  return grpc.ServerCredentials.createSsl(
-    clientCa ?? null,
-    [{ cert_chain: cert, private_key: key }],
-    clientCa !== undefined,
-  )
+/** Credentials that change with the files of the certificate; the base class is what tells the server. */
+class LiveCredentials extends grpc.ServerCredentials {
+  readonly unfollow: () => void
+
+  constructor(tls: FileBacked<Tls>) {
+    super({ requestCert: tls.current.clientCa !== undefined }, contextOf(tls.current))
+    this.unfollow = tls.onChange((next) => this.updateSecureContextOptions(contextOf(next)))
+  }
+
+  _equals(other: grpc.ServerCredentials): boolean {
+    return other === this
+  }
 }
 
-function bind(server: grpc.Server, config: ServerConfig): Promise<number> {
-  const { grpcHost, grpcPort } = config
+function bind(
+  server: grpc.Server,
+  { grpcHost, grpcPort, tls }: ServerConfig,
+): Promise<{ readonly port: number; readonly unfollow: () => void }> {
   const address = `${grpcHost.includes(':') ? `[${grpcHost}]` : grpcHost}:${grpcPort}`
+  const live = tls && new LiveCredentials(tls)
+  const unfollow = (): void => live?.unfollow()
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials(config), (error, port) => (error ? reject(error) : resolve(port)))
+    server.bindAsync(address, live ?? grpc.ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve({ port, unfollow }),
+    )
   })
 }

@@ -19,7 +19,7 @@ async function serviceOf(rules: PolicyDocument['rules']) {
   return async (tenant: string, domain = 'shop', limit: { requestsPerUnit: number; unit: string } | null = null) => {
     const descriptors = [{ entries: [{ key: 'tenant', value: tenant }], limit, hitsAddend: null }]
     const { statuses } = await shouldRateLimit(
-      { limiter, policy, overrides, turns },
+      { limiter, policy, overrides, turns, shadow: false },
       { domain, descriptors, hitsAddend: 0 },
     )
     return `${statuses[0]!.code} ${statuses[0]!.currentLimit?.requestsPerUnit ?? 'without a limit'}`

@@ -1,5 +1,5 @@
 import type { Decision, Limiter } from 'sluice'
-import type { LivePolicy } from 'sluice/policy'
+import type { CompiledPolicy, LivePolicy } from 'sluice/policy'
 import type { DecisionTurns } from '../decision-turns.ts'
 import { descriptorView, type Entry } from './descriptor.ts'
 import { domainsOf } from './domains.ts'
@@ -7,6 +7,8 @@ import { meaningOf } from './no-limit.ts'
 import type { OverrideLimiters } from './override-limiters.ts'
 import { type DescriptorStatus, judgedBy, statusOf, unlimited, unmatched } from './status.ts'
 import { type Unit, unitSeconds } from './units.ts'
+
+type CompiledRule = CompiledPolicy['rules'][number]
 
 /** `RateLimitRequest`, as proto-loader hands it over. */
 export interface RateLimitRequest {
@@ -44,9 +46,22 @@ export interface RateLimitParts {
   readonly policy: LivePolicy
   readonly overrides: OverrideLimiters
   readonly turns: DecisionTurns
+  /** Whether a request is answered with OK whatever its descriptors are. */
+  readonly shadow: boolean
 }
 
-/** Decides on every descriptor of a request by itself, as Envoy's own service does. */
+/** What is known of a descriptor before anything is spent. */
+interface Asked {
+  readonly rule: CompiledRule | undefined
+  /** Whether there is a limit to ask the store about. */
+  readonly counts: boolean
+  decide(): Promise<DescriptorStatus>
+}
+
+/**
+ * Decides on every descriptor of a request, as Envoy's own service does: each by itself, except that one can replace
+ * the limits of others, and that those with a quota deny only together.
+ */
 export async function shouldRateLimit(parts: RateLimitParts, request: RateLimitRequest): Promise<RateLimitResponse> {
   const { domain, descriptors } = request
   if (domain === '') throw new InvalidRequest('rate limit domain must not be empty')
@@ -54,16 +69,25 @@ export async function shouldRateLimit(parts: RateLimitParts, request: RateLimitR
   if (descriptors.length > maxDescriptors)
     throw new InvalidRequest(`at most ${maxDescriptors} descriptors can be asked about at once`)
   const hits = request.hitsAddend || 1
-  const statuses = await Promise.all(descriptors.map((descriptor) => decide(parts, domain, descriptor, hits)))
-  return { overallCode: statuses.some(({ code }) => code === 'OVER_LIMIT') ? 'OVER_LIMIT' : 'OK', statuses }
+  const found = await Promise.all(descriptors.map((descriptor) => find(parts, domain, descriptor, hits)))
+  const replaced = new Set(found.flatMap(({ rule }) => rule?.envoy?.replaces ?? []))
+  const asked = found.map((each) => (each.counts && replaced.has(each.rule?.name ?? '') ? answered(unmatched) : each))
+  const statuses = await Promise.all(asked.map(({ decide }) => decide()))
+  return { overallCode: !parts.shadow && isOver(asked, statuses) ? 'OVER_LIMIT' : 'OK', statuses }
 }
 
-async function decide(
-  parts: RateLimitParts,
-  domain: string,
-  descriptor: Descriptor,
-  hits: number,
-): Promise<DescriptorStatus> {
+/** Over the limit if a descriptor is; those with a quota only if all of them are. */
+function isOver(asked: readonly Asked[], statuses: readonly DescriptorStatus[]): boolean {
+  const isQuota = asked.map(({ rule, counts }) => counts && rule?.envoy?.quota === true)
+  const over = statuses.map(({ code }) => code === 'OVER_LIMIT')
+  return over.some((is, i) => is && !isQuota[i]) || (isQuota.includes(true) && over.every((is, i) => is || !isQuota[i]))
+}
+
+function answered(status: DescriptorStatus, rule?: CompiledRule): Asked {
+  return { rule, counts: false, decide: async () => status }
+}
+
+async function find(parts: RateLimitParts, domain: string, descriptor: Descriptor, hits: number): Promise<Asked> {
   const { limiter, policy, overrides, turns } = parts
   await turns.begin()
   const { entries, limit } = descriptor
@@ -75,16 +99,24 @@ async function decide(
         `a limit's unit is ${JSON.stringify(unit)}; use one of ${Object.keys(unitSeconds).join(', ')}`,
       )
     // As in Envoy's service, a domain that is not configured has no limits, whatever its descriptors bring along.
-    if (!domainsOf(policy.document?.parsed).has(domain)) return unmatched
-    return spend((units) => overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost)
+    if (!domainsOf(policy.document?.parsed).has(domain)) return answered(unmatched)
+    return {
+      rule: undefined,
+      counts: true,
+      decide: () => spend((units) => overrides.take(domain, entries, unit as Unit, requestsPerUnit, units), cost),
+    }
   }
   const view = descriptorView(domain, entries)
   const winner = policy.current.match(view, Date.now()).rules.find(({ rule }) => rule.forDescriptors)
-  if (winner === undefined) return unmatched
+  if (winner === undefined) return answered(unmatched)
+  const { rule } = winner
   const meaning = meaningOf(winner.limits.limits)
-  if (meaning !== undefined) return meaning === 'unlimited' ? unlimited : unmatched
-  const rule = winner.rule.name
-  return spend((units) => limiter.check(view, { rule, cost: units }), cost)
+  if (meaning !== undefined) return answered(meaning === 'unlimited' ? unlimited : unmatched, rule)
+  return {
+    rule,
+    counts: true,
+    decide: () => spend((units) => limiter.check(view, { rule: rule.name, cost: units }), cost),
+  }
 }
 
 async function spend(take: (units: number) => Promise<Decision>, cost: number): Promise<DescriptorStatus> {

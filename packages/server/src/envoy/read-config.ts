@@ -1,54 +1,36 @@
-import { SluiceError } from 'sluice'
+import { nulIn } from './descriptor.ts'
+import type { Findings } from './findings.ts'
 import { type Unit, unitSeconds } from './units.ts'
 
 /** One descriptor of a configuration, checked. */
 export interface EnvoyNode {
+  /** Its file and where it stands there, for messages. */
+  readonly place: string
   readonly key: string
-  /** Undefined: any value. */
+  /** Undefined: any value. One with a star is a pattern. */
   readonly value: string | undefined
+  /** Whether all values that fit the pattern have one counter. */
+  readonly shared: boolean
   readonly limit:
     | { readonly unit: Unit; readonly amount: number; readonly name: string | undefined }
     | 'unlimited'
     | undefined
   readonly shadow: boolean
+  readonly quota: boolean
+  /** Names of limits that do not count beside this one. */
+  readonly replaces: readonly string[]
   readonly children: readonly EnvoyNode[]
 }
 
-/** A configuration that does not make sense, or asks for something that Sluice does not do; names every such place. */
-export class InvalidEnvoyConfig extends SluiceError {
-  constructor(problems: readonly string[]) {
-    const list = problems.length === 1 ? ` ${problems[0]}` : problems.map((problem) => `\n  ${problem}`).join('')
-    super('SLUICE_INVALID_POLICY', `Envoy configuration refused:${list}`)
-  }
-}
-
-/** What reading a file has found so far. */
-export class Findings {
-  readonly problems: string[] = []
-  /** What was left out because it changes no decision. */
-  readonly warnings: string[] = []
-  readonly #file: string
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  problem(path: string, value: unknown, message: string): undefined {
-    this.problems.push(`${this.#file}: ${path} is ${JSON.stringify(value)}; ${message}`)
-  }
-
-  warn(path: string, message: string): void {
-    this.warnings.push(`${this.#file}: ${path} ${message}`)
-  }
-}
-
 const rootFields = ['domain', 'descriptors']
-const nodeFields = ['key', 'value', 'rate_limit', 'descriptors', 'shadow_mode']
-const limitFields = ['unit', 'requests_per_unit', 'unlimited', 'name']
-/** These change metrics, and no decision. */
-const harmless = ['detailed_metric', 'value_to_metric']
-/** These change nothing while they are off. */
-const harmlessOff = ['quota_mode', 'share_threshold']
+const nodeFields = ['key', 'value', 'rate_limit', 'descriptors', 'shadow_mode', 'quota_mode', 'share_threshold']
+const limitFields = ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces']
+/** These change no decision. */
+const decoration: Readonly<Record<string, string>> = {
+  detailed_metric: 'it concerns metrics only',
+  value_to_metric: 'it concerns metrics only',
+  metadata: 'it is for filters of the proxy only',
+}
 /** The largest amount of Envoy's limits. */
 const maxAmount = 2 ** 32 - 1
 
@@ -76,13 +58,19 @@ function readNodes(value: unknown, path: string, found: Findings): EnvoyNode[] {
     return []
   }
   const nodes = value.map((each, index) => readNode(each, `${path}[${index}]`, found))
-  const seen = new Set<string>()
-  for (const [index, node] of nodes.entries()) {
-    const id = JSON.stringify([node.key, node.value])
-    if (seen.has(id)) found.problem(`${path}[${index}]`, node.key, 'another descriptor has the same key and value')
-    seen.add(id)
-  }
+  found.problems.push(...duplicatesIn(nodes))
   return nodes
+}
+
+/** Descriptors with the key and the value of one before them. */
+export function duplicatesIn(nodes: readonly EnvoyNode[]): string[] {
+  const seen = new Map<string, string>()
+  return nodes.flatMap(({ place, key, value }) => {
+    const id = JSON.stringify([key, value])
+    const other = seen.get(id)
+    seen.set(id, place)
+    return other === undefined ? [] : [`${place} is ${id}; ${other} has the same key and value; keep one of them`]
+  })
 }
 
 function readNode(value: unknown, path: string, found: Findings): EnvoyNode {
@@ -90,24 +78,32 @@ function readNode(value: unknown, path: string, found: Findings): EnvoyNode {
   if (!isObject) found.problem(path, value, 'use a descriptor such as { key: path }')
   const given = (isObject ? value : { key: 'none' }) as Record<string, unknown>
   refuseUnknown(given, nodeFields, `${path}.`, found)
-  const key = readText(given.key, `${path}.key`, found) ?? ''
-  if (key === '') found.problem(`${path}.key`, given.key, 'give the key, as text')
-  if (key.includes('"') && key.includes("'"))
-    found.problem(`${path}.key`, key, 'use at most one kind of quotation mark')
+  const limit = readLimit(given.rate_limit, `${path}.rate_limit`, found)
+  const text = readText(given.value, `${path}.value`, found)
+  if (text?.includes('*') && nulIn(text))
+    found.problem(`${path}.value`, text, 'a pattern has no character U+0000; leave it out')
+  const shared = readFlag(given.share_threshold, `${path}.share_threshold`, found)
+  if (shared && !text?.includes('*'))
+    found.problem(`${path}.share_threshold`, true, 'only a value with a star is shared; write one, or leave it out')
   return {
-    key,
-    value: readValue(given.value, `${path}.value`, found),
-    limit: readLimit(given.rate_limit, `${path}.rate_limit`, found),
+    place: found.placeOf(path),
+    key: readKey(given.key, `${path}.key`, found),
+    value: text,
+    shared,
+    limit,
     shadow: readFlag(given.shadow_mode, `${path}.shadow_mode`, found),
+    quota: readFlag(given.quota_mode, `${path}.quota_mode`, found),
+    replaces: readReplaces(given.rate_limit, `${path}.rate_limit`, found),
     children: readNodes(given.descriptors, `${path}.descriptors`, found),
   }
 }
 
-function readValue(value: unknown, path: string, found: Findings): string | undefined {
-  const text = readText(value, path, found)
-  if (text?.includes('*'))
-    found.problem(path, text, 'values with a star are not supported; list the values, or leave the value out')
-  return text
+function readKey(value: unknown, path: string, found: Findings): string {
+  const key = readText(value, path, found) ?? ''
+  if (key === '') found.problem(path, value, 'give the key, as text')
+  if (key.includes('"') && key.includes("'")) found.problem(path, key, 'use at most one kind of quotation mark')
+  if (key.includes('*')) found.problem(path, key, 'a key has no star; write it in the value')
+  return key
 }
 
 /** A text; undefined for none, an empty one or what is no text. */
@@ -128,6 +124,7 @@ function readLimit(value: unknown, path: string, found: Findings): EnvoyNode['li
   if (value === undefined || value === null) return undefined
   const given = value as Record<string, unknown>
   refuseUnknown(given, limitFields, `${path}.`, found)
+  const name = readText(given.name, `${path}.name`, found)
   if (readFlag(given.unlimited, `${path}.unlimited`, found)) {
     if (given.unit !== undefined || given.requests_per_unit !== undefined)
       found.problem(path, given, 'what is unlimited has neither unit nor requests_per_unit')
@@ -143,7 +140,25 @@ function readLimit(value: unknown, path: string, found: Findings): EnvoyNode['li
       given.requests_per_unit,
       `use a whole number up to ${maxAmount}, in decimal digits`,
     )
-  return { unit: unit as Unit, amount, name: readText(given.name, `${path}.name`, found) }
+  return { unit: unit as Unit, amount, name }
+}
+
+function readReplaces(limit: unknown, path: string, found: Findings): readonly string[] {
+  const { name: own, replaces: value = [] } = (limit ?? {}) as Record<string, unknown>
+  if (value === null) return []
+  const at = `${path}.replaces`
+  const list = Array.isArray(value) ? value : found.problem(at, value, 'use a list such as [{ name: other }]')
+  return (list ?? []).flatMap((each: unknown, index) => {
+    const { name, ...others } = (typeof each === 'object' && each !== null ? each : {}) as Record<string, unknown>
+    const isName = typeof name === 'string' && name !== '' && Object.keys(others).length === 0
+    if (isName && name !== own) return [name]
+    found.problem(
+      `${at}[${index}]`,
+      each,
+      isName ? 'it is the name of this limit; name another' : 'use the name of another limit: { name: other }',
+    )
+    return []
+  })
 }
 
 /** Reports the fields that are not known here: left out, they could change a decision. */
@@ -151,8 +166,7 @@ function refuseUnknown(given: object, known: readonly string[], before: string, 
   for (const [field, value] of Object.entries(given)) {
     const path = `${before}${field}`
     if (known.includes(field)) continue
-    if (harmless.includes(field)) found.warn(path, 'was left out: it concerns metrics only.')
-    else if (!harmlessOff.includes(field) || readFlag(value, path, found))
-      found.problem(path, value, `this is not supported; known are ${known.join(', ')}`)
+    if (Object.hasOwn(decoration, field)) found.warn(path, `was left out: ${decoration[field]}.`)
+    else found.problem(path, value, `this is not supported; known are ${known.join(', ')}`)
   }
 }

@@ -5,15 +5,14 @@ import type { LivePolicy, PolicyArchive } from 'sluice/policy'
 import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
-import type { Live } from '../live/live.ts'
 import type { MetricsPage } from '../metrics/metrics-page.ts'
-import type { RequestRing } from '../replay/request-ring.ts'
-import type { Hide } from '../replay/secret-names.ts'
-import type { KeptReports } from '../stats/kept-reports.ts'
-import type { LiveFeed } from '../stats/live-feed.ts'
-import type { TokenCheck } from './access.ts'
+import type { KeptReports } from '../recent/fleet/kept-reports.ts'
+import type { Live } from '../recent/live.ts'
+import type { RequestRing } from '../recent/replay/request-ring.ts'
+import type { Hide } from '../recent/replay/secret-names.ts'
+import type { TokenCheck } from './access/access.ts'
+import type { PageAccess } from './access/session/page-access.ts'
 import type { BatchWork } from './batch-work.ts'
-import type { PageAccess } from './session/page-access.ts'
 
 /** The header in which proxies name the client. */
 export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
@@ -21,6 +20,10 @@ export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
 /** Who may ask for what. */
 export interface Access {
   readonly admin: TokenCheck
+  /** Operators that may look; admins may too. */
+  readonly read: TokenCheck
+  /** Prometheus; open to all clients unless there is a token for it. */
+  readonly metrics: TokenCheck
   /** Checks, holds and `/v1/auth`; open to all clients unless there is a token for it. */
   readonly decide: TokenCheck
   /** Posting reports: never without a token. */
@@ -43,10 +46,11 @@ export interface ApiParts {
   readonly dataSources: DataSources | undefined
   /** The proxy for upstreams, if the daemon has one. */
   readonly proxy: { health(): Promise<PartHealth> } | undefined
-  readonly feed: LiveFeed
   readonly counter: LimiterCounter
   readonly live: Live
   readonly deadlineMs: number
+  /** Where figures of more than 15 minutes ago are. */
+  readonly historyUrl: string | undefined
   readonly batches: BatchWork
   /** The last requests, to try policies with. */
   readonly ring: RequestRing

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../serve.ts'
 import { hold, paths, seen } from '../testing/held-to-description.ts'
-import { adminToken, send, startDaemon } from '../testing/started.ts'
+import { send, startDaemon } from '../testing/started.ts'
 import { openApi } from './openapi/document.ts'
 
 const policy = `
@@ -177,6 +177,16 @@ describe('the HTTP API', () => {
       explanation: expect.stringContaining('3 of 3 left'),
     })
     expect((await call('GET', '/v1/keys/other/per-user/x')).status).toBe(404)
+    expect((await call('PUT', '/v1/blocks/other/per-user/x', { for: '1m' })).status).toBe(404)
+    expect((await call('PUT', '/v1/blocks/example/per-user/x', {})).status).toBe(400)
+    const block = '/v1/blocks/example/per-user/x'
+    expect((await call('PUT', block, { for: '15m' })).body).toEqual({ blocked: true, key: 'example/per-user/x' })
+    expect((await call('GET', '/v1/keys/example/per-user/x')).body).toMatchObject({
+      explanation: expect.stringMatching(/^It is blocked for another \d+ ms\.$/),
+    })
+    expect((await call('DELETE', block)).body).toEqual({ unblocked: true, key: 'example/per-user/x' })
+    expect((await call('DELETE', block)).body).toMatchObject({ unblocked: false })
+    expect((await call('PUT', '/v1/blocks/example/per-user/x', { for: 'soon' })).status).toBe(400)
     expect((await call('GET', '/v1/keys/example/nope/x')).status).toBe(404)
     expect((await call('GET', '/v1/keys/incomplete')).status).toBe(400)
   })
@@ -280,18 +290,6 @@ describe('the HTTP API', () => {
     expect((await send(`${daemon.url}/v1/nothing`, 'GET')).status).toBe(404)
   })
 
-  test('events stream what happens', async () => {
-    const response = await fetch(`${daemon.url}/v1/events`, { headers: { authorization: `Bearer ${adminToken}` } })
-    expect(response.headers.get('content-type')).toBe('text/event-stream')
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-    await reader.read()
-    for (let i = 0; i < 4; i++) await send(`${daemon.url}/v1/check`, 'POST', { key: 'sse', rule: 'per-user' })
-    let text = ''
-    while (!text.includes('event: denial')) text += (await reader.read()).value ?? ''
-    expect(text).toContain('"subjects":["example/per-user/sse"]')
-    await reader.cancel()
-  })
-
   test('tells the page how the service and its rules stand', async () => {
     for (let i = 0; i < 5; i++) await send(`${daemon.url}/v1/check`, 'POST', { key: 'page', rule: 'per-user' })
     const overview = (await call('GET', '/v1/overview')).body as { refused: { keys: { key: string; limit: string }[] } }
@@ -335,9 +333,9 @@ describe('the HTTP API', () => {
       'PUT /v1/policy/overrides/{key}',
       'DELETE /v1/policy/overrides/{key}',
       'GET /v1/audit',
+      'GET /v1/denials',
       'POST /v1/reports',
       'DELETE /v1/reports/{service}/{replica}',
-      'GET /v1/events',
       'GET /v1/session',
       'POST /v1/session',
       'DELETE /v1/session',

@@ -1,16 +1,17 @@
 import { Hono } from 'hono'
-import type { NodeEnv } from './access.ts'
+import type { NodeEnv } from './access/access.ts'
 import type { ApiParts } from './api-parts.ts'
 import { methodsOf } from './openapi/methods-of.ts'
 import { HttpProblem } from './problem.ts'
-import { answering, createRouter, type Routes } from './router.ts'
+import { answering, createRouter, type Routes, type Side } from './router.ts'
 import { auditRoute } from './routes/audit.ts'
 import { authRoute } from './routes/decisions/auth.ts'
+import { blockRoutes } from './routes/decisions/blocks.ts'
 import { checkRoute } from './routes/decisions/check.ts'
 import { explainRoute } from './routes/decisions/explain.ts'
 import { holdRoutes } from './routes/decisions/holds.ts'
 import { keyRoutes } from './routes/decisions/keys.ts'
-import { eventsRoute } from './routes/events.ts'
+import { denialsRoute } from './routes/denials.ts'
 import { healthRoutes } from './routes/health.ts'
 import { liveRoute } from './routes/page/live.ts'
 import { overviewRoute } from './routes/page/overview.ts'
@@ -24,21 +25,22 @@ import { reportsRoute } from './routes/reports.ts'
 import { statsRoute } from './routes/stats.ts'
 
 const routes: readonly Routes[] = [
-  ...[checkRoute, holdRoutes, authRoute, keyRoutes, explainRoute],
+  ...[checkRoute, holdRoutes, authRoute, keyRoutes, blockRoutes, explainRoute],
   ...[policyRoutes, policySchemaRoute, tryPolicyRoute, auditRoute],
-  ...[statsRoute, reportsRoute, eventsRoute, healthRoutes],
+  ...[statsRoute, denialsRoute, reportsRoute, healthRoutes],
   ...[pageRoutes, sessionRoutes, overviewRoute, rulesRoute, liveRoute],
 ]
 
-/** The HTTP API of the daemon. */
-export function createApp(parts: ApiParts): Hono<NodeEnv> {
+/** The HTTP API of the daemon, or the side of it that one of its listeners has. */
+export function createApp(parts: ApiParts, side: Side = 'both'): Hono<NodeEnv> {
   const app = new Hono<NodeEnv>()
-  const router = createRouter(app, parts)
+  const router = createRouter(app, parts, side)
   for (const add of routes) add(router, parts)
   app.notFound(
     answering(parts, '/*', [], function unknownRoute(c) {
       const methods = methodsOf(c.req.path)
-      if (methods.length === 0)
+      // A known route that is not here is on the other listener.
+      if (methods.length === 0 || methods.includes(c.req.method))
         throw new HttpProblem(404, `There is no ${c.req.method} ${c.req.path}; /openapi.json lists what there is.`)
       const detail = `${c.req.path} knows ${methods.join(', ')}, not ${c.req.method}.`
       throw new HttpProblem(405, detail, { allow: methods })

@@ -1,5 +1,10 @@
-import type { Decision, Explanation } from 'sluice'
-import type { Decision as DecisionJson, Explanation as ExplanationJson } from './shapes/decisions.ts'
+import type { Decision, LimitStatus } from 'sluice'
+import type { Explained } from '../policy/explain-request.ts'
+import type {
+  Decision as DecisionJson,
+  Explanation as ExplanationJson,
+  Limit as LimitJson,
+} from './shapes/decisions.ts'
 
 /** What Retry-After says, too, while the store is away. */
 const unavailableMs = 1000
@@ -17,21 +22,32 @@ export function decisionJson(decision: Decision): DecisionJson {
     degraded,
     failure: failure ?? null,
     policyVersion,
-    limits,
-    shadow,
+    limits: limitsJson(limits),
+    shadow: shadow.length === 0 ? [] : shadow.map((each) => ({ ...each, limits: limitsJson(each.limits) })),
   }
 }
 
-export function explanationJson({ service, policyVersion, rules, decision }: Explanation): ExplanationJson {
+/** Limits as JSON, with dates as texts. */
+export function limitsJson(limits: readonly LimitStatus[]): LimitJson[] {
+  return limits.map((limit) => {
+    const { period, ...rest } = limit
+    if (period === undefined) return rest
+    return { ...rest, period: { start: period.start.toISOString(), end: period.end.toISOString() } }
+  })
+}
+
+export function explanationJson({ service, policyVersion, rules, decision }: Explained): ExplanationJson {
   return {
     service,
     policyVersion,
-    rules: rules.map(({ key, tier, cost, ...rest }) => ({
+    rules: rules.map(({ key, tier, cost, fixed, limits, ...rest }) => ({
       ...rest,
+      limits: limitsJson(limits),
       key: key ?? null,
       tier: tier ?? null,
       cost: cost ?? null,
+      fixed: fixed ?? null,
     })),
-    decision: decisionJson(decision),
+    decision: decision ? decisionJson(decision) : null,
   }
 }

@@ -63,6 +63,54 @@ describe('a key', () => {
     expect((await call('POST', '/v1/explain', { key: 'acme', rule: 'nope' })).status).toBe(404)
   })
 
+  test('is not said to pass where only requests tell its tier, until the tier is given', async () => {
+    writeFileSync(
+      file,
+      `service: shop
+tiers: { free: { rpd: 2 }, pro: { rpd: 10 } }
+rules:
+  - { name: by-plan, key: headers.x-tenant, tier: { by: context.user.plan, default: free } }
+  - { name: all, limits: { rpd: 3 } }
+`,
+    )
+    await expect.poll(async () => (await call('GET', '/v1/policy')).body).toMatchObject({ rules: ['by-plan', 'all'] })
+    const request = { path: '/', headers: { 'x-tenant': 'acme' } }
+    const asPro = { ...request, context: { user: { plan: 'pro' } } }
+    for (let i = 0; i < 3; i++) await call('POST', '/v1/check', { request: asPro })
+    const explained = async (body: object) => (await call('POST', '/v1/explain', body)).body
+    expect(await explained({ key: 'acme' })).toMatchObject({
+      rules: [{ rule: 'by-plan', matched: true, tierUnknown: true, limits: [] }, { tierUnknown: false }],
+      decision: null,
+    })
+    expect(await explained({ key: 'acme', tier: 'pro' })).toMatchObject({
+      rules: [{ tierUnknown: false, limits: [{ amount: 10, remaining: 7 }] }, {}],
+      decision: { allowed: true },
+    })
+    expect(await explained({ key: 'acme', rule: 'by-plan', tier: 'free' })).toMatchObject({
+      decision: { allowed: false, rule: 'by-plan' },
+    })
+    // What a rule denies whose limits are known is denied, whatever the tier is.
+    await call('POST', '/v1/check', { key: 'acme', rule: 'all', cost: 3 })
+    expect(await explained({ key: 'acme' })).toMatchObject({ decision: { allowed: false, rule: 'all' } })
+    expect(await explained({ request })).toMatchObject({
+      rules: [{ tier: null, tierUnknown: true, limits: [], why: expect.stringContaining('context.user.plan') }, {}],
+      decision: null,
+    })
+    expect(await explained({ request: asPro })).toMatchObject({
+      rules: [{ tier: 'pro', limits: [{ remaining: 7 }] }, {}],
+      decision: { allowed: true },
+    })
+    expect(await explained({ request: { ...request, context: {} } })).toMatchObject({
+      rules: [{ tier: 'free', tierUnknown: false }, {}],
+      decision: { allowed: false },
+    })
+    expect((await call('GET', '/v1/keys/shop/by-plan/acme')).body).toMatchObject({ tierUnknown: true, limits: [] })
+    expect((await call('GET', '/v1/keys/shop/by-plan/acme?tier=pro')).body).toMatchObject({
+      tierUnknown: false,
+      limits: [{ amount: 10, remaining: 7 }],
+    })
+  })
+
   test('that no request can have is refused, with the parts that the rule has', async () => {
     const parts = { detail: expect.stringContaining('2 parts, headers.x-tenant, ip; 1 was given') }
     const alone = { key: 'acme', rule: 'pair' }
@@ -138,7 +186,10 @@ describe('two people at once', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412])
     expect((await call('PUT', '/v1/policy', next('four'), { 'if-match': tag })).status).toBe(412)
     expect((await call('GET', '/v1/policy/versions')).body).toMatchObject({
-      versions: [{ revision: 2 }, { revision: 1 }],
+      versions: [
+        { revision: 2, changes: 0, summary: 'no change', who: { via: 'token' } },
+        { revision: 1, changes: null, summary: 'the first that is kept', who: null },
+      ],
     })
   })
 

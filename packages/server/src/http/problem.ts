@@ -60,7 +60,8 @@ export function problemAnswer({ status, message, extra: all }: Problem): Problem
   const { allow, close, ...extra } = all
   const headers: Record<string, string> = { 'content-type': problemType }
   if (Array.isArray(allow)) headers.allow = allow.join(', ')
-  if (typeof extra.retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(extra.retryAfterMs / 1000))
+  if (typeof extra.retryAfterMs === 'number')
+    headers['retry-after'] = String(Math.max(1, Math.ceil(extra.retryAfterMs / 1000)))
   if (close === true) headers.connection = 'close'
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="sluice"'
   const body = { type: 'about:blank', title: titles[status] ?? 'Error', status, detail: message, ...extra }

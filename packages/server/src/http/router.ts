@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono'
-import { type NodeEnv, refuseOtherSites, refuseRebinding, type TokenCheck } from './access.ts'
+import { type NodeEnv, refuseOtherSites, refuseRebinding, type TokenCheck } from './access/access.ts'
+import { requirePage } from './access/session/page-access.ts'
 import type { ApiParts } from './api-parts.ts'
 import { failed } from './failed.ts'
-import { requirePage } from './session/page-access.ts'
 
 type Handler<Path extends string> = (c: Context<NodeEnv, Path>) => Response | Promise<Response>
 type AddRoute = <Path extends string>(path: Path, handler: Handler<Path>) => void
@@ -18,25 +18,33 @@ export interface GuardedRoutes {
 
 /** The only way to add a route: by naming who may use it. */
 export interface Router {
-  /** Everyone. */
+  /** Everyone, on every listener. */
   readonly open: GuardedRoutes
+  /** Everyone who reaches the listener of operators: the files of the page. */
+  readonly site: GuardedRoutes
+  readonly metrics: GuardedRoutes
   /** Whoever may ask for decisions; pages in a browser only under an address. */
   readonly decide: GuardedRoutes
   /** Proxies that ask for decisions. They pass on the Origin of their clients, so it does not identify the caller. */
   readonly proxies: GuardedRoutes
   /** Processes that report. */
   readonly report: GuardedRoutes
-  /** Operators: with the admin token or a session. */
+  /** Operators that may look: with a token or a session. */
+  readonly read: GuardedRoutes
+  /** Operators that may change things. */
   readonly admin: GuardedRoutes
   /** The page itself, before somebody has signed in. */
   readonly page: GuardedRoutes
 }
 
+/** Which routes a listener has: all, or only one side of the firewall between services and operators. */
+export type Side = 'both' | 'decisions' | 'operators'
+
 /** A part of the API: adds its routes. */
 export type Routes = (router: Router, parts: ApiParts) => void
 
-export function createRouter(app: Hono<NodeEnv>, parts: ApiParts): Router {
-  const { admin, decide, report } = parts.access
+export function createRouter(app: Hono<NodeEnv>, parts: ApiParts, side: Side): Router {
+  const { admin, read, metrics, decide, report } = parts.access
   const guardedBy = (...checks: readonly TokenCheck[]): GuardedRoutes => {
     const add =
       (method: string): AddRoute =>
@@ -45,13 +53,19 @@ export function createRouter(app: Hono<NodeEnv>, parts: ApiParts): Router {
     const all: AddRoute = (path, handler) => void app.all(path, answering(parts, path, checks, handler))
     return { get: add('GET'), post: add('POST'), put: add('PUT'), delete: add('DELETE'), all }
   }
+  const absent: GuardedRoutes = { get() {}, post() {}, put() {}, delete() {}, all() {} }
+  const on = (which: Side, ...checks: readonly TokenCheck[]): GuardedRoutes =>
+    side === 'both' || side === which ? guardedBy(...checks) : absent
   return {
     open: guardedBy(),
-    decide: guardedBy(refuseOtherSites, refuseRebinding, decide),
-    proxies: guardedBy(decide),
-    report: guardedBy(refuseOtherSites, report),
-    admin: guardedBy(refuseOtherSites, admin),
-    page: guardedBy(refuseOtherSites, requirePage),
+    site: on('operators'),
+    metrics: on('operators', metrics),
+    decide: on('decisions', refuseOtherSites, refuseRebinding, decide),
+    proxies: on('decisions', decide),
+    report: on('decisions', refuseOtherSites, report),
+    read: on('operators', refuseOtherSites, read),
+    admin: on('operators', refuseOtherSites, admin),
+    page: on('operators', refuseOtherSites, requirePage),
   }
 }
 

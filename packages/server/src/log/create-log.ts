@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 import type { LogLevel } from '../config/config.ts'
-import { hideSecrets } from '../config/secrets/hide-secrets.ts'
+import { hideSecrets } from '../connections/hide-secrets.ts'
 
 const secretFields = ['password', 'token', 'adminToken', 'authorization', 'cookie', 'secret', 'apiKey', 'x-api-key']
 

@@ -11,6 +11,12 @@ export function logEgress(egress: Egress, log: Logger): () => void {
     egress.on('paused', ({ upstream, scope, ms, status }) =>
       pauses('the vendor asked to wait', () => ({ upstream, ...(scope === '' ? {} : { scope }), pauseMs: ms, status })),
     ),
+    egress.on('widened', ({ upstream, arrivalMs }) =>
+      log.warn(
+        { upstream, arrivalMs },
+        'the vendor refused although there was room; calls count as longer on their way',
+      ),
+    ),
     egress.on('retried', ({ upstream, attempt, delayMs, reason }) =>
       retries('a call is made again', () => ({ upstream, attempt, delayMs: Math.round(delayMs), reason })),
     ),

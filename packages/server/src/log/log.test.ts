@@ -1,6 +1,7 @@
 import { createLimiter } from 'sluice'
 import { expect, test } from 'vitest'
 import { createLog } from './create-log.ts'
+import { logDriverLines } from './driver-lines.ts'
 import { logEvents } from './log-events.ts'
 
 function captured(): { lines: Record<string, unknown>[]; write(text: string): void } {
@@ -22,6 +23,21 @@ test('secrets never reach the log', () => {
   log.error({ err: new Error('cannot reach postgres://u:p6@h/db') }, 'failed')
   expect(JSON.stringify(out.lines)).not.toMatch(/p[1-6]/)
   expect(out.lines).toHaveLength(2)
+})
+
+test('what drivers print themselves is in the log', () => {
+  const out = captured()
+  const restore = logDriverLines(createLog('info', out))
+  try {
+    console.warn('Skipping the ready check: %s', 'no INFO')
+    console.error('E No address added out of total 1 resolved')
+  } finally {
+    restore()
+  }
+  expect(out.lines).toMatchObject([
+    { level: 'warn', source: 'driver', msg: 'Skipping the ready check: no INFO' },
+    { level: 'error', source: 'driver', msg: 'E No address added out of total 1 resolved' },
+  ])
 })
 
 test('denials are sampled, and those left out are counted', async () => {

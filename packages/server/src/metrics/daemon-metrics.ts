@@ -26,10 +26,21 @@ const table = {
     help: 'HTTP requests that are being answered.',
     labels: [],
   },
+  sluice_store_up: {
+    type: 'gauge',
+    help: '1 while the store answers, also when no decisions are asked for; 0 while it does not. Looked at every 10 s.',
+    labels: [],
+  },
   sluice_grpc_requests_total: {
     type: 'counter',
     help: 'Calls of the Envoy rate-limit service, by gRPC status.',
     labels: ['status'],
+  },
+  sluice_grpc_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from a call of the Envoy rate-limit service to its answer.',
+    labels: [],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   },
 } as const satisfies MetricTable
 
@@ -40,8 +51,10 @@ export interface DaemonMetrics extends MetricsPage {
   watch(limiter: Limiter, options?: LimiterMetricsOptions): () => void
   /** Adds the metrics of another part; the returned function removes its listeners. */
   add(part: PartMetrics): () => void
-  /** Counts one gRPC call that was answered. */
-  called(status: string): void
+  /** Counts one gRPC call that was answered, and how long it took. */
+  called(status: string, tookMs: number): void
+  /** Says whether the store answers; without a word there is no gauge. */
+  storeUp(isUp: boolean): void
 }
 
 /** Makes the daemon's registry of metrics. */
@@ -51,12 +64,18 @@ export function daemonMetrics(): DaemonMetrics {
   let http!: (value: number, route: string, status: string) => void
   let duration!: (seconds: number, route: string) => void
   let grpc!: (value: number, status: string) => void
+  let grpcDuration!: (seconds: number) => void
+  let isStoreUp: boolean | undefined
   const daemon = partMetrics(table, (reporter) => {
     reporter.gauge('sluice_build_info', (set) => set(1, version, process.versions.node))
     reporter.gauge('sluice_http_requests_in_flight', (set) => set(inFlight))
     http = reporter.counter('sluice_http_requests_total')
     duration = reporter.histogram('sluice_http_request_duration_seconds')
     grpc = reporter.counter('sluice_grpc_requests_total')
+    grpcDuration = reporter.histogram('sluice_grpc_request_duration_seconds')
+    reporter.gauge('sluice_store_up', (set) => {
+      if (isStoreUp !== undefined) set(isStoreUp ? 1 : 0)
+    })
     return []
   })
   const metrics = prometheusMetrics(registry, [daemon])
@@ -74,6 +93,12 @@ export function daemonMetrics(): DaemonMetrics {
         duration((performance.now() - startedMs) / 1000, route)
       }
     },
-    called: (status) => grpc(1, status),
+    called(status, tookMs) {
+      grpc(1, status)
+      grpcDuration(tookMs / 1000)
+    },
+    storeUp(isUp) {
+      isStoreUp = isUp
+    },
   }
 }

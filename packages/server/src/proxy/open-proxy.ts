@@ -3,7 +3,9 @@ import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import type { PartHealth } from 'sluice/internal'
 import { partReport, type Reports } from 'sluice/reports'
 import type { ServerConfig } from '../config/config.ts'
-import { internalTokens } from '../config/secrets/tokens.ts'
+import type { Credentials } from '../config/secrets/credentials.ts'
+import type { NamedToken } from '../config/secrets/tokens.ts'
+import type { Current } from '../connections/file-backed.ts'
 import { logEgress } from '../log/log-egress.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
 import type { Opened, OpenLimiter } from '../open-limiter.ts'
@@ -29,12 +31,22 @@ const maxBodyBytes = 100 * 1024 * 1024
 
 /** Opens the proxy of `--proxy-port`: on the daemon's policy and store, in its metrics and reports. */
 export async function openProxy(
-  { proxyHost: host, proxyPort: port, proxyCredentials: credentials, tls, deadlineMs, replicas, env }: ServerConfig,
+  {
+    proxyHost: host,
+    proxyPort: port,
+    proxyCredentials: credentials,
+    proxyTokens: tokens,
+    tls,
+    deadlineMs,
+    replicas,
+    ...rest
+  }: ServerConfig,
   { policy, redis }: OpenLimiter,
   { metrics, reports, log, drainMs }: Shared,
   opened: Opened,
 ): Promise<DaemonProxy | undefined> {
   if (port === undefined) return undefined
+  const { trustedProxies, forwardedBy } = rest
   const egress = await createEgress({
     policy,
     deadline: deadlineMs,
@@ -43,8 +55,8 @@ export async function openProxy(
   })
   opened.push(() => egress.close({ within: 500 }))
   opened.push(logEgress(egress, log), metrics.add(egressMetrics(egress)), reports.add(partReport('egress', egress)))
-  const tokens = internalTokens(env)
-  const proxy = await startProxy(egress, { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }, log)
+  const shared = { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics }
+  const proxy = await startProxy(egress, { ...shared, trusted: { trustedProxies, forwardedBy } }, log)
   opened.push(() => proxy.close())
   return {
     url: proxy.url,
@@ -56,14 +68,20 @@ export async function openProxy(
 
 /** Warnings for the operator of a proxy at start. */
 export function warningsFor(
-  tokens: readonly string[],
-  credentials: ServerConfig['proxyCredentials'],
+  tokens: Current<readonly NamedToken[]>,
+  credentials: Current<Credentials>,
   { upstreams }: Pick<Egress, 'upstreams'>,
 ): readonly string[] {
-  const unused = Object.keys(credentials).filter((name) => !upstreams.some((upstream) => upstream.name === name))
+  const unused = Object.keys(credentials.current).filter(
+    (name) => !upstreams.some((upstream) => upstream.name === name),
+  )
   return [
     ...(upstreams.length === 0 ? ['The policy has no upstreams; the proxy answers 404 until it has.'] : []),
-    ...(tokens.length === 0 ? ['INTERNAL_SERVICE_TOKEN is not set: whoever reaches the proxy may call vendors.'] : []),
+    ...(tokens.current.length === 0
+      ? [
+          'Neither SLUICE_PROXY_TOKENS_FILE nor INTERNAL_SERVICE_TOKEN is set: whoever reaches the proxy may call vendors.',
+        ]
+      : []),
     ...unused.map((name) => `There are credentials for ${name}, but the policy has no upstream of that name.`),
   ]
 }

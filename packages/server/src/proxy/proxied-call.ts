@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ResponseReceiver, UpstreamError, type UpstreamHead } from 'sluice/egress'
-import { checkRequest, one } from './check-request.ts'
+import { type CheckedRequest, checkRequest, one } from './check-request.ts'
 import { proxiedLocation } from './location.ts'
 import { requestHeaders, responseHeaders } from './proxy-headers.ts'
 import type { ProxyParts } from './proxy-parts.ts'
 import { answerProblem, type ProxyProblem, problemFor, problems } from './proxy-problem.ts'
 import { comesWithHead, endBody, requestBody } from './request-body.ts'
-import type { ProxyTarget } from './target.ts'
 import { type CallIds, callIds } from './trace-ids.ts'
 
 /** One error for all: creating one for every aborted call costs more than the rest of the abort. */
@@ -39,6 +38,7 @@ export class ProxiedCall implements ResponseReceiver {
   #isGone = false
   #isOver = false
   #isClosed = false
+  #isQuiet = false
 
   constructor(parts: ProxyParts, request: IncomingMessage, response: ServerResponse) {
     this.#parts = parts
@@ -69,7 +69,10 @@ export class ProxiedCall implements ResponseReceiver {
     this.#waitMs = waitMs
     try {
       const locate = (location: string): string => this.#locate(location)
-      this.#response.writeHead(status, responseHeaders(headers, this.#ids.requestId, locate))
+      const passed = responseHeaders(headers, this.#ids.requestId, locate)
+      // The rest of the body is not read to its end, so the connection cannot be used again.
+      if (!this.#request.complete) passed.push('connection', 'close')
+      this.#response.writeHead(status, passed)
     } catch (error) {
       // The vendor sent what Node refuses to forward.
       this.#giveUp?.(error as Error)
@@ -103,10 +106,13 @@ export class ProxiedCall implements ResponseReceiver {
     this.#reason ??=
       problem?.extra.reason ?? (this.#parts.calls.isEnding ? problems.ending.extra.reason : 'client-gone')
     if (problem === undefined || this.#response.headersSent) this.#response.destroy()
-    else answerProblem(this.#response, problem, this.#ids.requestId)
+    else {
+      const close = this.#request.complete ? {} : ({ close: true } as const)
+      answerProblem(this.#response, { ...problem, extra: { ...problem.extra, ...close } }, this.#ids.requestId)
+    }
   }
 
-  #send({ upstream, path }: ProxyTarget): void {
+  #send({ upstream, path, caller }: CheckedRequest): void {
     if (this.#isOver) return
     const { egress, credentials } = this.#parts
     this.#upstream = upstream
@@ -116,11 +122,11 @@ export class ProxiedCall implements ResponseReceiver {
         this.#bodyProblem = problem
         this.#giveUp?.(clientGone)
       })
-      const headers = requestHeaders(request.rawHeaders, credentials[upstream], this.#ids)
+      const headers = requestHeaders(request.rawHeaders, credentials(upstream), this.#ids)
       const about = { upstream, path, method: request.method ?? 'GET', headers, body: this.#body }
       const tenant = one(request.headers['x-sluice-tenant'])
-      const asked = tenant ? { ...about, sluice: { tenant: tenant.slice(0, 200) } } : about
-      this.#giveUp = egress.send(asked, this)
+      const sluice = tenant ? { caller, tenant: tenant.slice(0, 200) } : { caller }
+      this.#giveUp = egress.send({ ...about, sluice }, this)
     } catch (error) {
       this.failed(error as Error)
     }
@@ -134,6 +140,7 @@ export class ProxiedCall implements ResponseReceiver {
 
   #refuse(problem: ProxyProblem): void {
     this.#reason = problem.extra.reason
+    this.#isQuiet = problem.isQuiet === true
     this.#isOver = true
     answerProblem(this.#response, problem, this.#ids.requestId)
   }
@@ -176,6 +183,7 @@ export class ProxiedCall implements ResponseReceiver {
   }
 
   #log(): void {
+    if (this.#isQuiet) return
     const { log } = this.#parts
     const { requestId, traceId } = this.#ids
     const { method, url = '' } = this.#request

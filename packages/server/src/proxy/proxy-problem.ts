@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http'
+import { isSluiceError } from 'sluice'
 import { RefusedError, UpstreamError } from 'sluice/egress'
 import { type Problem, problemAnswer } from '../http/problem.ts'
 
 /** An answer of the proxy itself; `reason` is also in the log. */
 export interface ProxyProblem extends Problem {
   readonly extra: { readonly reason: string; readonly retryAfterMs?: number; readonly close?: true }
+  /** Answered without a line in the log: there may be thousands, and one line says so. */
+  readonly isQuiet?: true
 }
 
 type Own = 'malformed' | 'unknown' | 'method' | 'token' | 'loop' | 'coding' | 'tooLarge' | 'tooSlow' | 'ending'
@@ -30,6 +33,12 @@ export const problems: Readonly<Record<Own, ProxyProblem>> = {
   ending: problem(503, 'closed', 'The proxy is ending; ask another replica.', { close, retryAfterMs: 1000 }),
 }
 
+/** The answer to a wrong token after too many of them. */
+export function tooManyTokens(retryAfterMs: number): ProxyProblem {
+  const message = 'Too many wrong tokens; wait a minute. The right one always works.'
+  return { ...problem(429, 'token', message, { retryAfterMs, close }), isQuiet: true }
+}
+
 /** The answer to a failed call; undefined when the caller has disconnected. */
 export function problemFor(error: unknown): ProxyProblem | undefined {
   if (error instanceof RefusedError) {
@@ -44,6 +53,7 @@ export function problemFor(error: unknown): ProxyProblem | undefined {
       ? problem(504, error.reason, 'The upstream did not answer in time.')
       : problem(502, error.reason, 'The upstream could not be reached.')
   }
+  if (isSluiceError(error) && error.code === 'SLUICE_WRONG_USE') return problem(400, 'malformed', error.message)
   return problem(500, 'fault', 'The proxy has a fault.')
 }
 

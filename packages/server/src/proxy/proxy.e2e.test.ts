@@ -31,7 +31,15 @@ async function start(changes: Partial<ProxyConfig> = {}, upstream: object = {}):
   })
   proxy = await startProxy(
     egress,
-    { host: '127.0.0.1', port: 0, tokens: [], credentials: {}, maxBodyBytes: 1e6, drainMs: 2000, ...changes },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      tokens: { current: [] },
+      credentials: { current: {} },
+      maxBodyBytes: 1e6,
+      drainMs: 2000,
+      ...changes,
+    },
     log,
   )
 }
@@ -144,7 +152,7 @@ describe('the proxy', () => {
   })
 
   it('removes headers of one hop before it adds its own, in both directions', async () => {
-    await start({ credentials: { vendor: { authorization: 'Bearer vendor-secret' } } })
+    await start({ credentials: { current: { vendor: { authorization: 'Bearer vendor-secret' } } } })
     respond = (_, response) => {
       response.setHeader('connection', 'x-hop')
       response.setHeader('x-hop', '1')
@@ -238,7 +246,7 @@ describe('the proxy', () => {
   })
 
   it('requires the token of internal callers; two are valid at once', async () => {
-    await start({ tokens: ['old', 'new'] })
+    await start({ tokens: { current: ['old', 'new'].map((token) => ({ name: 'internal', token })) } })
     const status = async (token?: string) =>
       (await fetch(`${proxy.url}/x`, { headers: token === undefined ? {} : { 'x-internal-token': token } })).status
     expect([await status(), await status('wrong'), await status('old'), await status('new')]).toEqual([
@@ -272,7 +280,7 @@ describe('the proxy', () => {
   })
 
   it('refuses a body that is too large, by its length and as it comes', async () => {
-    await start({ maxBodyBytes: 10, credentials: {} })
+    await start({ maxBodyBytes: 10 })
     expect((await fetch(`${proxy.url}/x`, { method: 'POST', body: 'a'.repeat(11) })).status).toBe(413)
     await raw(`POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n${'a'.repeat(32)}\r\n0\r\n\r\n`)
     expect(seen).toEqual([])

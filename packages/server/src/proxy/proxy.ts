@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import type { Egress } from 'sluice/egress'
-import type { Tls } from '../config/secrets/tls.ts'
-import { tokenTest } from '../http/access.ts'
-import { drain } from '../http/drain.ts'
-import { oneHost } from '../http/one-host.ts'
+import type { IdentityOptions } from 'sluice/http'
+import type { Credentials } from '../config/secrets/credentials.ts'
+import { contextOf, type Tls } from '../config/secrets/tls.ts'
+import type { NamedToken } from '../config/secrets/tokens.ts'
+import type { Current, FileBacked } from '../connections/file-backed.ts'
+import { oneHost } from '../http/access/one-host.ts'
+import { drain } from '../http/listen/drain.ts'
+import { Callers } from './callers.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type OwnPages, ownPage } from './own-pages.ts'
 import { ProxiedCall } from './proxied-call.ts'
@@ -17,8 +21,10 @@ export interface ProxyConfig {
   readonly host: string
   readonly port: number
   /** Tokens of internal callers; none means that every client that can connect may call. */
-  readonly tokens: readonly string[]
-  readonly credentials: ProxyParts['credentials']
+  readonly tokens: Current<readonly NamedToken[]>
+  /** Which proxies in front may tell the address of a caller; none when left out. */
+  readonly trusted?: IdentityOptions
+  readonly credentials: Current<Credentials>
   readonly maxBodyBytes: number
   /** How long calls that were accepted get to end. */
   readonly drainMs: number
@@ -29,7 +35,7 @@ export interface ProxyConfig {
   /** By when the head of a request must be complete; 10 s when left out. */
   readonly headMs?: number
   /** Callers must use TLS. */
-  readonly tls?: Tls | undefined
+  readonly tls?: FileBacked<Tls> | undefined
   /** What `GET /metrics` answers; without it, that path goes to the upstream. */
   readonly metrics?: OwnPages['metrics']
 }
@@ -56,14 +62,12 @@ const limits: ServerOptions = {
 
 /** Serves upstreams as a reverse proxy: every call waits for its grant. */
 export async function startProxy(egress: Egress, config: ProxyConfig, log: Logger): Promise<RunningProxy> {
-  const { tokens, maxBodyBytes, bodyIdleMs = 30_000, readIdleMs = 60_000, metrics, drainMs } = config
-  const credentials = Object.fromEntries(
-    Object.entries(config.credentials).filter(([, headers]) => Object.keys(headers).length > 0),
-  )
+  const { tokens, trusted, maxBodyBytes, bodyIdleMs = 30_000, readIdleMs = 60_000, metrics, drainMs } = config
+  const credentials = (upstream: string) => config.credentials.current[upstream]
   const calls = new OpenCalls()
   const isEnding = (): boolean => calls.isEnding
-  const isToken = tokens.length === 0 ? () => true : tokenTest(tokens)
-  const parts: ProxyParts = { egress, log, calls, isToken, credentials, maxBodyBytes, bodyIdleMs, readIdleMs }
+  const callers = new Callers(tokens, log, trusted)
+  const parts: ProxyParts = { egress, log, calls, callers, credentials, maxBodyBytes, bodyIdleMs, readIdleMs }
   const pages: OwnPages = { egress, isEnding, metrics }
   const answer: RequestListener = (request, response) => {
     const page = request.method === 'GET' ? ownPage(pages, request.url ?? '') : undefined
@@ -100,6 +104,11 @@ function listener({ tls, headMs = 10_000 }: ProxyConfig, answer: RequestListener
   // Node checks connections at an interval, so a slow head is cut off up to a fifth of the time later.
   const options = { ...limits, headersTimeout: headMs, connectionsCheckingInterval: Math.ceil(headMs / 5) }
   if (tls === undefined) return createServer(options, answer)
-  const { cert, key, clientCa } = tls
-  return createSecureServer({ ...options, cert, key, ...(clientCa && { ca: clientCa, requestCert: true }) }, answer)
+  const secure = { ...contextOf(tls.current), requestCert: tls.current.clientCa !== undefined }
+  const server: SecureServer = createSecureServer({ ...options, ...secure }, answer)
+  server.once(
+    'close',
+    tls.onChange((next) => server.setSecureContext(contextOf(next))),
+  )
+  return server
 }

@@ -18,7 +18,14 @@ test.each([
     const redis = openRedis(client, { reports: false })
     const upstream = { name: 'vendor', origin: 'http://127.0.0.1:1', limits: { rps: 1 }, onStoreFailure }
     const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, redis })
-    const config = { host: '127.0.0.1', port: 0, tokens: [], credentials: {}, maxBodyBytes: 1e6, drainMs: 100 }
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      tokens: { current: [] },
+      credentials: { current: {} },
+      maxBodyBytes: 1e6,
+      drainMs: 100,
+    }
     const proxy = await startProxy(egress, config, pino({ enabled: false }))
     const ready = (): Promise<Response> => fetch(`${proxy.url}/ready`)
     try {
@@ -28,7 +35,7 @@ test.each([
         const { reasons, warnings } = (await (await ready()).json()) as Record<string, string[]>
         return [...reasons!, ...warnings!].length
       }
-      await expect.poll(noticed, { timeout: 10_000 }).toBe(1)
+      await expect.poll(noticed).toBe(1)
       expect((await ready()).status).toBe(status)
     } finally {
       await proxy.close()

@@ -50,17 +50,17 @@ function isPlainPath(path: string): boolean {
   return !/[.%]/.test(path) || path.split('/').every((segment) => !hasDots(segment))
 }
 
+/** Servers behind servers decode more than once. */
 function hasDots(segment: string): boolean {
-  if (segment === '.' || segment === '..') return true
-  if (!segment.includes('%')) return false
   let decoded = segment
-  // Some servers decode twice.
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; /%[0-9a-f]{2}/i.test(decoded) || (round === 0 && decoded.includes('%')); round++) {
     try {
       decoded = decodeURIComponent(decoded)
     } catch {
       return true
     }
   }
-  return decoded.includes('\0') || decoded.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')
+  // To some servers, what follows a semicolon is not part of the name.
+  const names = decoded.split(/[/\\]/).map((piece) => piece.split(';', 1)[0])
+  return decoded.includes('\0') || names.some((name) => name === '.' || name === '..')
 }

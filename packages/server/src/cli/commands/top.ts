@@ -7,6 +7,7 @@ import { count } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { safe } from '../terminal/text.ts'
 import { type FrameState, frame } from '../top/frame.ts'
+import { pipelineText } from '../top/pipelines.ts'
 import { readSnapshot } from '../top/read-snapshot.ts'
 import { Screen } from '../top/screen.ts'
 import { type Snapshot, type View, viewOf } from '../top/snapshot.ts'
@@ -154,7 +155,9 @@ class Watch {
               .map(({ key, perSecond }) => `${safe(key)} ${count(perSecond)}/s`)
               .join(', ')}`
       const rates = `${count(view.allowedPerSecond)}/s allowed, ${count(view.deniedPerSecond)}/s denied`
-      const calls = view.upstreams.map((each) => `  ${upstreamText(each)}`).join('')
+      const calls = [...view.upstreams.map(upstreamText), ...view.pipelines.map(pipelineText)]
+        .map((each) => `  ${each}`)
+        .join('')
       terminal.line(
         `${new Date().toISOString()}  ${rates}${first('used:', view.hottest)}${first('denied:', view.mostDenied)}${calls}`,
       )

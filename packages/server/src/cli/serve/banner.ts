@@ -18,7 +18,7 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
     row('page', `${style.accent(pageUrl(daemon))}${moved}`),
     row('', style.faint('signs in once, within a minute; Enter prints another link')),
     row('API', `${style.accent(`${daemon.url}/v1/check`)}`),
-    row('', style.faint(`described by ${daemon.url}/openapi.json`)),
+    row('', style.faint(`described by ${daemon.adminUrl}/openapi.json`)),
     ...(daemon.grpcUrl === undefined
       ? []
       : [row('Envoy', `${style.accent(daemon.grpcUrl)}  ${style.faint('rate-limit service, gRPC')}`)]),
@@ -55,7 +55,7 @@ export function banner(daemon: Daemon, config: ServerConfig, version: string, st
  * browsers do not send.
  */
 export function pageUrl(daemon: Daemon): string {
-  return `${daemon.url}/#code=${daemon.signInCode()}`
+  return `${daemon.adminUrl}/#code=${daemon.signInCode()}`
 }
 
 function tries(url: string, style: Style): string[] {

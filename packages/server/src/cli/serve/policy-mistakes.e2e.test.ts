@@ -43,6 +43,17 @@ describe('a policy with a mistake', () => {
     60_000,
   )
 
+  it('that does not fit into memory while it is parsed ends with 1 and says so', async () => {
+    const file = join(folder, 'large.yaml')
+    const override = (_: unknown, i: number) => `      - { key: tenant-${i}, limits: { rps: 20, rpm: 600 } }\n`
+    const rule = 'service: shop\nrules:\n  - name: r\n    key: ip\n    limits: { rpm: 3 }\n    overrides:\n'
+    writeFileSync(file, rule + Array.from({ length: 20_000 }, override).join(''))
+    const ran = await runCli(['serve', '--validate', '--policy', file], {
+      env: { NODE_OPTIONS: '--max-old-space-size=64' },
+    })
+    expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('give the process more memory') })
+  }, 120_000)
+
   it('is one line in the log of a daemon that runs, and a refusal over HTTP', async () => {
     const file = join(folder, 'live.yaml')
     writeFileSync(file, 'service: shop\nrules: [{ name: r, limits: { rpm: 3 } }]\n')
@@ -66,5 +77,5 @@ describe('a policy with a mistake', () => {
     })
     daemon.child.kill('SIGTERM')
     expect(await daemon.ended).toBe(0)
-  }, 60_000)
+  })
 })

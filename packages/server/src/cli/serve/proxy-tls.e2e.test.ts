@@ -48,5 +48,5 @@ describe.skipIf(!hasOpenssl)('a vendor over TLS (needs openssl)', () => {
     expect(await statusThroughProxy('IP:127.0.0.1', {})).toBe(502)
     // Trusted, but the certificate is for somebody else.
     expect(await statusThroughProxy('DNS:other.example', trusted)).toBe(502)
-  }, 60_000)
+  })
 })

@@ -43,3 +43,25 @@ test.skipIf(!hasScript)('on a terminal, Enter prints another link, which signs i
   expect(code).toBe(0)
   expect(seen).toContain('SIGINT: answering what was accepted')
 })
+
+test.skipIf(!hasScript)('a daemon ends when its terminal is closed, and frees its port', async () => {
+  const { PATH = '', HOME = '' } = process.env
+  const command = `exec ${process.execPath} ${cli} serve --port 0`
+  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { PATH, HOME, TERM: 'xterm' } })
+  let seen = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    seen += stripVTControlCharacters(chunk)
+  })
+  const urlIn = () => /(http:\/\/\S+)\/#code=/.exec(seen)?.[1]
+  await waitFor(() => urlIn() !== undefined)
+  const url = urlIn()!
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+  // With the process that holds the other end, the terminal is gone.
+  child.kill('SIGKILL')
+  await waitFor(() =>
+    fetch(`${url}/health`).then(
+      () => false,
+      () => true,
+    ),
+  )
+})

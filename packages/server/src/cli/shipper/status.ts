@@ -50,42 +50,47 @@ function waitingFor({ lastCapacity, consecutiveFailures }: BufferState): Status[
 
 /** The screen of `sluice shipper status`. */
 export function statusLines(status: Status, style: Style, nowMs: number): string[] {
-  const paint = {
-    ready: style.good,
-    'backing off': style.warn,
-    'circuit open': style.bad,
-    'server not ready': style.warn,
+  const shown = {
+    ready: style.good('Ready'),
+    'backing off': style.warn('Backing Off'),
+    'circuit open': style.bad('Circuit Open'),
+    'server not ready': style.warn('Server Not Ready'),
   }
   const { lastSuccessTime, oldestAgeMs, pending, lastCapacity, owner } = status
   const oldest = oldestAgeMs === null ? '' : style.faint(`  the oldest from ${duration(oldestAgeMs)} ago`)
   const rows = [
-    ['Status', paint[status.status](status.status)],
-    ['Failures', count(status.failures)],
+    ['Status', shown[status.status]],
+    ['Failures', `${count(status.failures)} consecutive`],
     ['Backoff level', `${status.backoffLevel}/${status.maxLevel}`],
-    ['Next attempt in', status.nextAttemptInMs === 0 ? 'now' : duration(status.nextAttemptInMs)],
-    ['Last success', lastSuccessTime === null ? 'never' : `${duration(Math.max(0, nowMs - lastSuccessTime))} ago`],
+    ['Next attempt in', status.nextAttemptInMs === 0 ? 'now' : short(Math.ceil(status.nextAttemptInMs / 1000) * 1000)],
+    ['Last success', lastSuccessTime === null ? 'never' : `${short(Math.max(0, nowMs - lastSuccessTime))} ago`],
     ['Pending events', `${status.unreadableFiles.length > 0 ? 'at least ' : ''}${count(pending)}${oldest}`],
     ...(owner?.isActive === true ? [['Shipped by', `process ${owner.pid}`]] : []),
     ...(status.unreadableFiles.length > 0 ? [['Cannot be read', style.bad(status.unreadableFiles.join(', '))]] : []),
     ...(status.rejectedFiles.length > 0 ? [['Set aside', status.rejectedFiles.join(', ')]] : []),
   ]
   return [
+    style.strong('Backpressure Status'),
     ...table(rows),
     '',
-    style.strong('Last server response'),
+    style.strong('Last Server Response:'),
     ...(lastCapacity === null ? ['  none yet'] : table(capacityRows(lastCapacity, style))),
   ]
 }
 
 function capacityRows(capacity: NonNullable<Status['lastCapacity']>, style: Style): string[][] {
   return [
-    ['Ready', capacity.ready ? style.good('yes') : style.warn('no')],
-    ['Max batch', count(capacity.maxBatchSize)],
-    ['Delay between', duration(capacity.delayBetweenBatches)],
+    ['Ready', capacity.ready ? style.good('Yes') : style.warn('No')],
+    // Nothing may be sent to a server that is not ready.
+    ['Max batch', count(capacity.ready ? capacity.maxBatchSize : 0)],
+    ['Delay between', short(capacity.delayBetweenBatches)],
     ['Server load', capacity.loadPercent === null ? 'unknown' : `${Math.round(capacity.loadPercent)}%`],
     ...(capacity.message === null ? [] : [['Message', safe(capacity.message)]]),
   ]
 }
+
+/** `6s` and `500ms`, as people write them. */
+const short = (ms: number): string => duration(ms).replace(/(\d) ([a-z])/g, '$1$2')
 
 const table = (rows: readonly (readonly string[])[]): string[] =>
   columns(rows.map(([name = '', value = '']) => [`  ${name}:`, value]))

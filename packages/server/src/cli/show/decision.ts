@@ -6,8 +6,10 @@ import { limitTable, retryText } from './limits.ts'
 const reasons: Readonly<Record<Decision['reason'], string>> = {
   allowed: '',
   quota: 'a limit is used up',
+  blocked: 'the key is blocked',
   unavailable: 'the store is away and the rule is closed',
   'missing-key': "the request lacks what the rule's key is made of",
+  forbidden: 'the policy denies this key',
 }
 
 /** The verdict in one line. */

@@ -5,7 +5,9 @@ import { columns, safe } from '../terminal/text.ts'
 
 /** Limits as lines: how much is left of each, and when it is whole again. */
 export function limitTable(limits: readonly Limit[], style: Style): string[] {
-  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace }) => {
+  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace, block, share: of }) => {
+    if (block)
+      return [style.bad('blocked'), '', '', style.faint(`for ${duration(windowMs)}`), `until in ${duration(resetMs)}`]
     const share = amount === 0 ? 0 : Math.max(0, remaining) / (pace?.burst ?? amount)
     const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
     const wait =
@@ -18,7 +20,7 @@ export function limitTable(limits: readonly Limit[], style: Style): string[] {
     return [
       safe(name),
       paint(bar(share, 12)),
-      pace ? paceText(pace) : `${count(Math.max(0, remaining))} of ${count(amount)} left`,
+      pace ? paceText(pace) : `${count(Math.max(0, remaining))} of ${count(amount)} left${of ? shareText(of) : ''}`,
       style.faint(per),
       wait,
     ]
@@ -31,6 +33,10 @@ function paceText({ planned, spent }: NonNullable<Limit['pace']>): string {
   const ahead = spent - planned
   const by = ahead === 0 ? 'on plan' : `${count(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`
   return `${count(spent)} spent, ${count(planned)} planned by now: ${by}`
+}
+
+function shareText({ guaranteed, spent }: NonNullable<Limit['share']>): string {
+  return `; ${count(guaranteed)} guaranteed, ${count(spent)} spent`
 }
 
 /** When to come back, in words. */

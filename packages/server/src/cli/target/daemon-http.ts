@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { readTokenFile, tokenFileOf } from '../../config/secrets/token-file.ts'
+import { hideUrl } from '../../connections/hide-secrets.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { daemonOptions } from '../options.ts'
@@ -85,7 +85,10 @@ function readToken(input: Input): string | undefined {
   const file = input.text('token-file')
   if (file === undefined) return process.env.SLUICE_ADMIN_TOKEN || undefined
   try {
-    return readFileSync(file, 'utf8').trim()
+    // Of a file with several people, the first one.
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const first = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'))
+    return first?.split(/\s+/).at(-1)
   } catch (error) {
     throw wrongUse(`--token-file cannot be read: ${(error as Error).message}`)
   }

@@ -1,5 +1,4 @@
-import { HashedPart } from 'sluice'
-import { encodeKey } from 'sluice/internal'
+import { encodeKey, HashedPart } from 'sluice/internal'
 import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
 import type { Policy } from '../../http/shapes/policy.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
@@ -25,12 +24,21 @@ export function daemonTarget(input: Input): Target {
     check: async (request, { cost }) =>
       (await daemon.json('POST', '/v1/check', { request, ...given('cost', cost) })) as Decision,
     explain: async (request) => (await daemon.json('POST', '/v1/explain', { request })) as Explanation,
-    async inspect(key) {
-      const { key: name, rule, limits, holds } = (await daemon.json('GET', await keyPath(daemon, key))) as Inspection
-      return { key: name, rule, limits, holds }
+    async inspect(key, tier) {
+      const query = tier === undefined ? '' : `?tier=${encodeURIComponent(tier)}`
+      const found = (await daemon.json('GET', `${await keyPath(daemon, key)}${query}`)) as Inspection
+      const { key: name, rule, limits, fixed, tierUnknown, holds } = found
+      return { key: name, rule, limits, fixed, tierUnknown, holds }
     },
     async reset(key) {
       await daemon.json('DELETE', await keyPath(daemon, key))
+    },
+    async block(key, length) {
+      await daemon.json('PUT', await keyPath(daemon, key, '/v1/blocks/'), { for: length })
+    },
+    async unblock(key) {
+      const answer = await daemon.json('DELETE', await keyPath(daemon, key, '/v1/blocks/'))
+      return (answer as { unblocked: boolean }).unblocked
     },
     async close() {},
   }
@@ -47,10 +55,14 @@ async function checkService(daemon: DaemonHttp, { service }: NamedKey): Promise<
     throw error
   })
   if (own !== undefined && own.service !== service) {
-    throw wrongUse(
-      `the key is of service ${JSON.stringify(service)}; the daemon enforces the policy of ${JSON.stringify(own.service)}`,
-    )
+    throw otherService(service, own.service)
   }
+}
+
+function otherService(given: string, own: string): CliError {
+  return wrongUse(
+    `the key is of service ${JSON.stringify(given)}; the daemon enforces the policy of ${JSON.stringify(own)}`,
+  )
 }
 
 async function policyOf(daemon: DaemonHttp): Promise<Policy> {
@@ -60,9 +72,12 @@ async function policyOf(daemon: DaemonHttp): Promise<Policy> {
 /** How many rules a message lists. */
 const namedRules = 20
 
-async function keyPath(daemon: DaemonHttp, named: NamedKey): Promise<string> {
-  const policy = named.service === undefined ? await policyOf(daemon) : undefined
+/** The path of a key in the API; what the key lacks of service and rule comes from the policy of the daemon. */
+export async function keyPath(daemon: DaemonHttp, named: NamedKey, prefix = '/v1/keys/'): Promise<string> {
+  const isFull = named.service !== undefined && named.rule !== undefined
+  const policy = isFull ? undefined : await policyOf(daemon)
   const service = named.service ?? policy?.service ?? ''
+  if (policy !== undefined && policy.service !== service) throw otherService(service, policy.service)
   const rule = named.rule ?? (policy?.rules.length === 1 ? policy.rules[0] : undefined)
   if (rule === undefined) {
     const rules = policy?.rules ?? []
@@ -72,7 +87,7 @@ async function keyPath(daemon: DaemonHttp, named: NamedKey): Promise<string> {
     )
   }
   const segments = encodeKey([service, rule, ...named.key]).split('/')
-  return `/v1/keys/${segments.map(segmentOf).join('/')}`
+  return `${prefix}${segments.map(segmentOf).join('/')}`
 }
 
 /** A part that is `.` or `..` would be resolved as a folder, so it is written with the escapes that keys have. */

@@ -1,9 +1,12 @@
 import { createLimiter, type Limiter } from 'sluice'
 import { type LivePolicy, openPolicy } from 'sluice/policy'
-import { openSource, parsePolicyPlace } from '../../config/policy/policy-place.ts'
-import { decisionJson, explanationJson } from '../../http/decision-json.ts'
+import { redisFrom } from '../../config/redis-from.ts'
+import { decisionJson, explanationJson, limitsJson } from '../../http/decision-json.ts'
 import { closeAll, type Opened } from '../../open-limiter.ts'
-import { checkKey } from '../../policy/check-key.ts'
+import { explainRequest } from '../../policy/explain-request.ts'
+import { checkKey } from '../../policy/overrides/check-key.ts'
+import { openSource } from '../../policy/place/open-source.ts'
+import { parsePolicyPlace } from '../../policy/place/policy-place.ts'
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { openStore } from './open-store.ts'
@@ -15,10 +18,10 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
   const place = input.text('policy')
   if (place === undefined)
     throw wrongUse('without a daemon a policy is needed: --policy sluice.yaml', 'it must be the one the services use')
-  const url = input.text('redis')
-  if (url === undefined && needsStore)
+  const target = redisFrom(input)
+  if (target === undefined && needsStore)
     throw wrongUse('without a daemon the counters are needed: --redis redis://HOST', 'a daemon is named with --url')
-  const redis = url === undefined ? undefined : await openStore(url)
+  const redis = target && (await openStore(target))
   const opened: Opened = [() => redis?.close()]
   try {
     const { source, close } = await openSource(parsePolicyPlace(place, undefined, '--policy'))
@@ -55,9 +58,14 @@ function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string
       return decisionJson(await limiter.take(key.key, options))
     },
     check: async (request, { cost }) => decisionJson(await limiter.check(request, cost === undefined ? {} : { cost })),
-    explain: async (request) => explanationJson(await limiter.explain(request)),
-    inspect: async (key) => limiter.inspect(key.key, optionsOf(key)),
+    explain: async (request) => explanationJson(await explainRequest(limiter, policy, request)),
+    inspect: async (key, tier) => {
+      const inspection = await limiter.inspect(key.key, { ...optionsOf(key), ...(tier === undefined ? {} : { tier }) })
+      return { ...inspection, limits: limitsJson(inspection.limits), fixed: inspection.fixed ?? null }
+    },
     reset: async (key) => limiter.reset(key.key, optionsOf(key)),
+    block: async (key, length) => limiter.block(key.key, { ...optionsOf(key), for: length }),
+    unblock: async (key) => limiter.unblock(key.key, optionsOf(key)),
     close,
   }
 }

@@ -1,9 +1,9 @@
 import type { Cluster, Redis } from 'ioredis'
 import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
-import { parseRedisUrl, redisClient } from '../../config/redis-target.ts'
-import { hideUrl } from '../../config/secrets/hide-secrets.ts'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'
+import { redisClient } from '../../connections/redis-client.ts'
+import type { RedisTarget } from '../../connections/redis-target.ts'
 import { CliError, outOfReach } from '../cli-error.ts'
 
 /** A Redis that answered. */
@@ -17,10 +17,9 @@ export interface OpenRedis {
   close(): Promise<void>
 }
 
-/** Connects to the Redis of a URL, once: a command for people fails at once instead of trying again. */
-export async function openStore(url: string, prefix?: string): Promise<OpenRedis> {
-  const target = parseRedisUrl(url, '--redis')
-  const description = hideUrl(url)
+/** Connects to a Redis, once: a command for people fails at once instead of trying again. */
+export async function openStore(target: RedisTarget, prefix?: string): Promise<OpenRedis> {
+  const { description } = target
   const client = redisClient(target)
   try {
     await tryRedis(client, 5000)

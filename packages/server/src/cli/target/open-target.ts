@@ -1,7 +1,6 @@
 import { wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { daemonTarget } from './daemon-target.ts'
-import { directTarget } from './direct-target.ts'
 import type { Target } from './target.ts'
 
 /** A daemon, unless `--redis` or `--policy` stands on the command line: then the store itself. */
@@ -9,5 +8,7 @@ export async function openTarget(input: Input, options: { needsStore?: boolean }
   const direct = input.given('redis') || input.given('policy')
   if (direct && input.given('url'))
     throw wrongUse('give either --url, for a daemon, or --redis and --policy, for the store itself')
-  return direct ? directTarget(input, options.needsStore === true) : daemonTarget(input)
+  if (!direct) return daemonTarget(input)
+  const { directTarget } = await import('./direct-target.ts')
+  return directTarget(input, options.needsStore === true)
 }

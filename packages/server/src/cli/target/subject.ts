@@ -20,11 +20,20 @@ export function readKey(text: string, rule: string | undefined): NamedKey {
   return isFull ? parseReadableKey(text) : { service: undefined, rule: undefined, key: parseReadableParts(text) }
 }
 
+/** The key that a command was given: KEY, or SERVICE and KEY where the service has one rule or `--rule` names it. */
+export function keyOf(input: Input): NamedKey {
+  const [first = '', second] = input.args
+  const rule = input.text('rule')
+  if (second === undefined) return readKey(first, rule)
+  if (second === '') throw wrongUse('KEY is empty; write it after the service: sluice inspect shop user:42')
+  return { service: first, rule, key: parseReadableParts(second) }
+}
+
 /** The request that the options describe; undefined when none of them is there. */
 export function readRequest(input: Input): RequestView | undefined {
   const target = input.text('path')
   if (target === undefined) {
-    const lonely = ['method', 'header', 'body', 'ip'].find((option) => input.given(option))
+    const lonely = ['method', 'header', 'body', 'ip', 'context'].find((option) => input.given(option))
     if (lonely !== undefined) throw wrongUse(`--${lonely} describes a request; say which with --path`)
     return undefined
   }
@@ -38,9 +47,28 @@ export function readRequest(input: Input): RequestView | undefined {
     headers: readHeaders(input.many('header')),
     ...(target.includes('?') ? { query: queryOf(target) } : {}),
     ...(body === undefined ? {} : { body: readBody(body) }),
+    ...(input.given('context') ? { context: readContext(input.many('context')) } : {}),
     // In the one spelling that services and the daemon use too.
     ...(ip === undefined ? {} : { ip: identity()(ip, {}) ?? ip }),
   }
+}
+
+/** `user.plan=pro` as `{ user: { plan: 'pro' } }`. */
+function readContext(lines: readonly string[]): Record<string, unknown> {
+  const context: Record<string, unknown> = Object.create(null)
+  for (const line of lines) {
+    const [, path, value = ''] = /^([^=\s]+)=(.*)$/s.exec(line) ?? []
+    if (path === undefined) throw wrongUse(`--context is ${JSON.stringify(line)}; write user.plan=pro`)
+    const steps = path.split('.')
+    const last = steps.pop()!
+    let place = context
+    for (const step of steps) {
+      const next = place[step]
+      place = place[step] = typeof next === 'object' && next !== null ? (next as never) : Object.create(null)
+    }
+    place[last] = value
+  }
+  return context
 }
 
 function readHeaders(lines: readonly string[]): Record<string, string | string[]> {

@@ -14,7 +14,13 @@ export interface Target {
   take(key: NamedKey, options: SpendOptions): Promise<Decision>
   check(request: RequestView, options: SpendOptions): Promise<Decision>
   explain(request: RequestView): Promise<Explanation>
-  inspect(key: NamedKey): Promise<Pick<Inspection, 'key' | 'rule' | 'limits' | 'holds'>>
+  inspect(
+    key: NamedKey,
+    tier: string | undefined,
+  ): Promise<Pick<Inspection, 'key' | 'rule' | 'limits' | 'fixed' | 'tierUnknown' | 'holds'>>
   reset(key: NamedKey): Promise<void>
+  block(key: NamedKey, length: string): Promise<void>
+  /** False when it was not blocked. */
+  unblock(key: NamedKey): Promise<boolean>
   close(): Promise<void>
 }

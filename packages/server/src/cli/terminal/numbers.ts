@@ -21,6 +21,14 @@ export function count(number: number): string {
   return Math.round(number).toLocaleString('en-US')
 }
 
+/** An amount of memory in the unit that leaves one to three digits before the point: `1.4 MB`, `463 MB`. */
+export function bytes(number: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(number, 1)) / 3)))
+  const scaled = number / 1000 ** power
+  return `${power > 0 && scaled < 10 ? trim(scaled.toFixed(1)) : Math.round(scaled)} ${units[power]}`
+}
+
 /** So many things, in one or many: `1 rule`, `2 rules`. */
 export function countOf(number: number, thing: string): string {
   return `${count(number)} ${thing}${number === 1 ? '' : 's'}`

@@ -1,6 +1,7 @@
 import { bar, count } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
+import { pipelineLines } from './pipelines.ts'
 import type { KeyRate, View } from './snapshot.ts'
 import { upstreamLines } from './upstreams.ts'
 
@@ -21,11 +22,14 @@ export interface FrameState {
 /** One picture of `sluice top`, exactly as high as there is room. */
 export function frame(view: View | undefined, state: FrameState, size: FrameSize, style: Style): string[] {
   const width = Math.max(40, size.columns)
+  // Upstreams and pipelines take at most a third of the height each; where that is not enough, pipelines give way.
+  const third = Math.floor(size.rows / 3)
   const head = [
     headLine(view, state, width, style),
     view === undefined ? style.faint('waiting for the first answer') : totalsLine(view, width, style),
     '',
-    ...upstreamPart(view, size.rows, width, style),
+    ...withGap(upstreamLines(view?.upstreams ?? [], third, width, style)),
+    ...withGap(pipelineLines(view?.pipelines ?? [], third, width, style)),
   ]
   const foot = [state.trouble === undefined ? footLine(state, style) : style.bad(shorten(safe(state.trouble), width))]
   const room = Math.max(2, size.rows - head.length - foot.length)
@@ -43,11 +47,7 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
   return [...head, ...body, ...foot].slice(0, size.rows)
 }
 
-/** Upstreams take at most a third of the height. */
-function upstreamPart(view: View | undefined, rows: number, width: number, style: Style): string[] {
-  const lines = upstreamLines(view?.upstreams ?? [], Math.floor(rows / 3), width, style)
-  return lines.length === 0 ? [] : [...lines, '']
-}
+const withGap = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : [...lines, ''])
 
 function headLine(view: View | undefined, { address, clock, paused }: FrameState, width: number, style: Style): string {
   const room = width - clock.length - (paused ? 10 : 2)

@@ -1,5 +1,6 @@
 import { outOfReach } from '../cli-error.ts'
 import type { DaemonHttp } from '../target/daemon-http.ts'
+import { pipelinesOf } from './pipelines.ts'
 import type { KeyCount, Snapshot } from './snapshot.ts'
 import { upstreamsOf } from './upstreams.ts'
 
@@ -43,6 +44,7 @@ export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
     store: store.ok ? store.name : `${store.name} (failing)`,
     replicas: replicas.length,
     upstreams: upstreamsOf(replicas),
+    pipelines: pipelinesOf(replicas),
     perSecond: { allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') },
     allowed: decisions.allowed,
     denied: decisions.denied,

@@ -1,3 +1,4 @@
+import type { PipelineView } from './pipelines.ts'
 import type { UpstreamView } from './upstreams.ts'
 
 /**
@@ -28,6 +29,7 @@ export interface Snapshot {
   readonly deniedKeys: readonly KeyCount[]
   /** Calls to vendors; empty where no process reports any. */
   readonly upstreams: readonly UpstreamView[]
+  readonly pipelines: readonly PipelineView[]
 }
 
 /** A key in the list: how often per second since the last look, and how often in the recent past. */
@@ -48,6 +50,7 @@ export interface View {
   readonly hottest: readonly KeyRate[]
   readonly mostDenied: readonly KeyRate[]
   readonly upstreams: readonly UpstreamView[]
+  readonly pipelines: readonly PipelineView[]
 }
 
 /**
@@ -94,6 +97,7 @@ export function viewOf(
     hottest: rates(now.used, before?.used, shown?.hottest),
     mostDenied: rates(now.deniedKeys, before?.deniedKeys, shown?.mostDenied),
     upstreams: now.upstreams,
+    pipelines: now.pipelines,
   }
 }
 

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { styleFor } from '../terminal/style.ts'
 import { widthOf } from '../terminal/text.ts'
 import { frame } from './frame.ts'
+import { pipelinesOf, pipelineText } from './pipelines.ts'
 import { type Snapshot, viewOf } from './snapshot.ts'
-import { upstreamsOf, upstreamText } from './upstreams.ts'
+import { type Replica, upstreamsOf, upstreamText } from './upstreams.ts'
 
 const snapshot = (
   atMs: number,
@@ -16,7 +17,9 @@ const snapshot = (
   used: Object.entries(used).map(([key, count]) => ({ key, count, error: 0 })),
   deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count, error: 0 })),
   upstreams: [],
+  pipelines: [],
 })
+const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({ host: 'web-1', pid: 7, ageMs, parts })
 const every = (): boolean => true
 const state = {
   address: 'http://127.0.0.1:8440',
@@ -85,16 +88,11 @@ describe('what top shows', () => {
   })
 
   it('adds up the upstreams of all processes, and says which are paused', () => {
+    const of = (kind: string, stats: unknown) => ({ kind, name: '', stats })
     const upstreams = upstreamsOf([
-      { ageMs: 0, parts: [{ kind: 'egress', stats: [egress('vendor'), egress('idle', { waiting: 0 })] }] },
-      { ageMs: 500, parts: [{ kind: 'egress', stats: [egress('vendor', { pausedMs: 3500, degraded: true })] }] },
-      {
-        ageMs: 0,
-        parts: [
-          { kind: 'egress', stats: [{ name: 'of another version' }, null] },
-          { kind: 'cache', stats: 1 },
-        ],
-      },
+      replica([of('egress', [egress('vendor'), egress('idle', { waiting: 0 })])]),
+      replica([of('egress', [egress('vendor', { pausedMs: 3500, degraded: true })])], 500),
+      replica([of('egress', [{ name: 'of another version' }, null]), of('cache', 1)]),
     ])
     expect(upstreams.map(({ name }) => name)).toEqual(['vendor', 'idle'])
     const counted = { grantsPerSecond: 25, waiting: 14, inFlight: 4, refused: 6, waitP99Ms: 900 }
@@ -110,6 +108,26 @@ describe('what top shows', () => {
       expect(small).toHaveLength(12)
       for (const line of small) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
     }
+  })
+
+  it('adds up the pipelines of all workers, and says who owns which partition', () => {
+    const of = (stats: unknown) => replica([{ kind: 'pipeline', name: 'prices', stats }])
+    const owned = (...names: string[]) => names.map((partition) => ({ partition, lag: 10 }))
+    const pipelines = pipelinesOf([
+      of({ perSecond: 100, rejected: 1, partitions: owned('prices/0', 'prices/1') }),
+      of({ perSecond: 50, rejected: 2, partitions: [{ partition: 'prices/2', error: 'write: no table' }] }),
+      of({ of: 'another version' }),
+    ])
+    expect(pipelines).toMatchObject([{ name: 'prices', perSecond: 150, lag: 20, rejected: 3, failing: 1 }])
+    const view = viewOf({ ...snapshot(1000, 0, {}), pipelines }, undefined, undefined, every)
+    for (const columns of [50, 80, 140]) {
+      const lines = frame(view, state, { columns, rows: 12 }, styleFor(false))
+      expect(lines).toHaveLength(12)
+      for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
+    }
+    expect(pipelineText(pipelines[0]!)).toBe(
+      'prices: 150/s, lag 20, 1 failing, 3 rejected, web-1:7 has prices/0 prices/1, web-1:7 has prices/2',
+    )
   })
 
   it('says why its figures are old', () => {

@@ -17,9 +17,12 @@ export interface UpstreamView {
   readonly degraded: number
 }
 
-interface Replica {
+/** As much of what a process reports as is shown. */
+export interface Replica {
+  readonly host: string
+  readonly pid: number
   readonly ageMs: number
-  readonly parts: readonly { readonly kind: string; readonly stats: unknown }[]
+  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
 }
 
 /** As much of the figures of egress as is shown. Other versions may report others. */

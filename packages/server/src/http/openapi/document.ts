@@ -78,6 +78,20 @@ export const openApi: Part = {
         { parameters: [keyPath] },
       ),
     },
+    '/v1/blocks/{key}': {
+      put: admin(
+        'block',
+        'Lets nothing of a key pass for a while',
+        { 200: answer('Done.', 'Blocked'), 503: wrong('The store failed.'), ...checking },
+        { parameters: [keyPath], requestBody: body('Block') },
+      ),
+      delete: admin(
+        'unblock',
+        'Ends the block of a key',
+        { 200: answer('Whether there was one.', 'Unblocked'), 503: wrong('The store failed.'), ...checking },
+        { parameters: [keyPath] },
+      ),
+    },
     '/v1/explain': {
       post: admin(
         'explain',
@@ -209,6 +223,20 @@ export const openApi: Part = {
         },
       ),
     },
+    '/v1/denials': {
+      get: admin(
+        'denials',
+        'The last denials of all processes that report',
+        { 200: answer('The denials.', 'Denials'), 400: wrong('limit makes no sense.') },
+        {
+          parameters: [
+            query('after', 'What an answer had as next: only what came since.', { type: 'string' }),
+            query('rule', 'Only those of this rule.', { type: 'string' }),
+            query('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000 }),
+          ],
+        },
+      ),
+    },
     '/v1/reports': {
       post: {
         ...get(
@@ -248,19 +276,6 @@ export const openApi: Part = {
         ),
         security: [{ adminToken: [] }],
       },
-    },
-    '/v1/events': {
-      get: admin(
-        'events',
-        'What happens, as server-sent events: tick, denial, degraded, policy, policy-rejected, breaker, store-failure',
-        {
-          200: {
-            description: 'A stream that does not end.',
-            content: { 'text/event-stream': { schema: { type: 'string' } } },
-          },
-          503: wrong('Too many are listening, or the daemon is ending.'),
-        },
-      ),
     },
     ...pagePaths,
     '/health': health('health'),

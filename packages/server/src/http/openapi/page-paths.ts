@@ -46,7 +46,7 @@ export const pagePaths: Part = {
   '/v1/rules/{name}': {
     get: admin(
       'rule',
-      'One rule: its limits, its keys, how full they are, and the last denials of this daemon',
+      'One rule: its limits, its keys, how full they are, and its last denials',
       { 200: answer('The rule.', 'RuleDetails'), 404: wrong('The policy has no such rule.') },
       { parameters: [{ name: 'name', in: 'path', required: true, schema: { type: 'string' } }] },
     ),

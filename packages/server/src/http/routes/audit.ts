@@ -1,4 +1,4 @@
-import { readNumber, readQuery } from '../read-query.ts'
+import { readNumber, readQuery } from '../input/read-query.ts'
 import type { Routes } from '../router.ts'
 
 const maxListed = 1000

@@ -1,9 +1,12 @@
-import { readFlag, readQuery } from '../read-query.ts'
+import { readFlag, readQuery } from '../input/read-query.ts'
 import { readiness } from '../ready.ts'
 import type { Routes } from '../router.ts'
 
 /** Whether the process lives (`/health`), whether it should get requests (`/ready`), and its metrics. */
-export const healthRoutes: Routes = ({ open }, { limiter, proxy, metrics, dataSources, isDraining }) => {
+export const healthRoutes: Routes = (
+  { open, metrics: forMetrics },
+  { limiter, proxy, metrics, dataSources, isDraining },
+) => {
   for (const path of ['/health', '/healthz']) open.get(path, (c) => c.json({ status: 'ok' }))
 
   for (const path of ['/ready', '/readyz']) {
@@ -19,5 +22,5 @@ export const healthRoutes: Routes = ({ open }, { limiter, proxy, metrics, dataSo
     })
   }
 
-  open.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.contentType }))
+  forMetrics.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': metrics.contentType }))
 }

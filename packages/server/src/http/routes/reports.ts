@@ -1,7 +1,7 @@
 import { maxReportBytes, type ReportDestination, readReport } from 'sluice/reports'
+import { readText } from '../input/read-body.ts'
+import { readQuery } from '../input/read-query.ts'
 import { HttpProblem } from '../problem.ts'
-import { readText } from '../read-body.ts'
-import { readQuery } from '../read-query.ts'
 import type { Routes } from '../router.ts'
 
 /** `POST /v1/reports`: how the parts of a process stand, for fleets without Redis. Forgotten after ten seconds. */

@@ -1,8 +1,8 @@
 import type { Limiter } from 'sluice'
-import { fleetStats } from '../../stats/fleet.ts'
-import { sharedLook } from '../../stats/fleet-reader.ts'
+import { fleetStats } from '../../recent/fleet/fleet.ts'
+import { sharedLook } from '../../recent/fleet/fleet-reader.ts'
 import type { ApiParts } from '../api-parts.ts'
-import { readNumber, readQuery } from '../read-query.ts'
+import { readNumber, readQuery } from '../input/read-query.ts'
 import type { Routes } from '../router.ts'
 import type { PolicyStatus } from '../shapes/policy.ts'
 import type { Stats, StoreStatus } from '../shapes/stats.ts'
@@ -12,10 +12,10 @@ const maxTop = 200
 const hotKeysOverMs = 120_000
 
 /** `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule. */
-export const statsRoute: Routes = ({ admin }, parts) => {
+export const statsRoute: Routes = ({ read }, parts) => {
   const { limiter, reports, startedAt } = parts
   const lookAt = sharedLook(reports.readers)
-  admin.get('/v1/stats', async function report(c) {
+  read.get('/v1/stats', async function report(c) {
     const query = readQuery(c, 'top', 'service')
     const top = readNumber('top', query.top, 10, 0, maxTop)
     const service = query.service || limiter.policy.service

@@ -24,6 +24,10 @@ export const Request = object(
     query: z.record(z.string(), z.unknown(), fields).optional(),
     body: z.unknown().optional(),
     ip: text.optional(),
+    context: z
+      .record(z.string(), z.unknown(), fields)
+      .meta({ description: 'What the service itself would say of the request, such as { "user": { "plan": "pro" } }.' })
+      .optional(),
   },
   'must be an object such as { "method": "GET", "path": "/" }',
 ).meta({ description: 'A request as rules see it.' })
@@ -73,7 +77,12 @@ export const Settle = object({
 })
   .check(keyOrRequest)
   .meta(oneOf)
-export const Explain = object({ request: Request.optional(), key: key.optional(), rule: rule.optional() })
+export const Explain = object({
+  request: Request.optional(),
+  key: key.optional(),
+  rule: rule.optional(),
+  tier: text.optional(),
+})
   .check(keyOrRequest as never)
   .meta(oneOf)
 
@@ -89,16 +98,23 @@ export const Limit = object({
   windowMs: count.meta({ description: '0 for a limit on what is in flight.' }),
   resetMs: count,
   retryAfterMs: wholeOrNull.meta(never),
+  period: object({ start: text, end: text })
+    .meta({ description: 'The calendar period of a limit per day, week or month, as ISO 8601; it ends before `end`.' })
+    .optional(),
   pace: Pace.optional(),
+  share: object({ class: text, guaranteed: count, spent: count })
+    .meta({ description: 'What a class is guaranteed of a limit that classes share, and has spent in this window.' })
+    .optional(),
+  block: z.literal(true).optional().meta({ description: 'It is no limit: the key is blocked until resetMs is over.' }),
 })
 export const Decision = object({
   allowed: flag,
-  reason: z.enum(['allowed', 'quota', 'unavailable', 'missing-key']),
+  reason: z.enum(['allowed', 'quota', 'blocked', 'unavailable', 'missing-key', 'forbidden']),
   rule: textOrNull,
   retryAfterMs: wholeOrNull.meta(never),
-  by: z
-    .enum(['store', 'lease', 'deny-cache', 'local', 'recount', 'open', 'closed', 'policy'])
-    .meta({ description: 'What decided; policy when no rule applied or a key was missing.' }),
+  by: z.enum(['store', 'lease', 'deny-cache', 'local', 'recount', 'open', 'closed', 'policy']).meta({
+    description: 'What decided; policy when no rule applied, a key was missing, or nothing is counted for the key.',
+  }),
   degraded: flag.meta({ description: "Decided without the store, by the rules' onStoreFailure." }),
   failure: textOrNull,
   policyVersion: text,
@@ -112,6 +128,13 @@ export const Decisions = object({
 })
 export const Hold = object({ id: text, allowed: flag, decision: Decision })
 export const Settled = object({ settled: flag })
+const fixed = z
+  .enum(['unlimited', 'deny'])
+  .nullable()
+  .meta({ description: 'What is decided without counting; null where limits are counted.' })
+const tierUnknown = flag.meta({
+  description: 'The tier comes from the request and was not given, so no limits are shown.',
+})
 export const Explanation = object({
   service: text,
   policyVersion: text,
@@ -125,15 +148,23 @@ export const Explanation = object({
       tier: textOrNull,
       cost: wholeOrNull,
       limits: z.array(Limit),
+      fixed,
+      tierUnknown,
     }),
   ),
-  decision: Decision,
+  decision: Decision.nullable().meta({ description: 'null: it depends on a tier that is not known.' }),
 })
-const limitsSpec = z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
+const limitsSpec = z.union([
+  z.record(z.string(), z.unknown()),
+  z.array(z.record(z.string(), z.unknown())),
+  z.enum(['unlimited', 'deny']),
+])
 export const Inspection = object({
   key: text,
   rule: text,
   limits: z.array(Limit),
+  fixed,
+  tierUnknown,
   holds: z.array(object({ id: text, cost: count, expiresInMs: z.int() })),
   explanation: text,
   written: limitsSpec
@@ -145,6 +176,9 @@ export const Inspection = object({
     .meta({ description: 'The override that the policy has for this key, also an expired one; null for none.' }),
 })
 export const Reset = object({ reset: flag, key: text, stored: flag })
+export const Block = object({ for: z.union([text, count]).meta({ description: 'Such as "15m"; a number is ms.' }) })
+export const Blocked = object({ blocked: flag, key: text })
+export const Unblocked = object({ unblocked: flag, key: text })
 
 export type Request = Shape<typeof Request>
 export type BatchCheck = Shape<typeof BatchCheck>

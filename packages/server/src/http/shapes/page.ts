@@ -7,7 +7,13 @@ const wrongSecret = 'must be the code or the token: {"secret": "..."}'
 export const SignIn = object({
   secret: z.string({ error: wrongSecret }).min(1, { error: wrongSecret }).max(1000, { error: wrongSecret }),
 })
-export const Session = object({ signedIn: flag, endsAt: wholeOrNull })
+export const Session = object({
+  signedIn: flag,
+  endsAt: wholeOrNull,
+  name: textOrNull.meta({ description: 'Whose token it was.' }),
+  role: z.enum(['admin', 'read']).nullable(),
+  secure: flag.meta({ description: 'Whether the request came over TLS, to the daemon or to a proxy that says so.' }),
+})
 export const SessionCode = object({ code: text, expiresInMs: count })
 
 export const Overview = object({
@@ -39,6 +45,7 @@ export const Overview = object({
     }),
   ),
   complete: flag,
+  historyUrl: textOrNull.meta({ description: 'Where older figures are, as the daemon was told.' }),
 })
 
 const step = z.tuple([count, count, count])
@@ -61,6 +68,16 @@ const ruleSummary = {
   }),
 }
 export const Rules = object({ service: text, stepMs: count, replicas: count, rules: z.array(object(ruleSummary)) })
+const denial = object({
+  at: number.meta({ description: 'Milliseconds since the epoch.' }),
+  rule: text,
+  key: text,
+  reason: text,
+  limit: textOrNull,
+  retryAfterMs: numberOrNull,
+  cost: number,
+  replica: textOrNull.meta({ description: 'The process that denied it; null for this daemon.' }),
+})
 export const RuleDetails = object({
   ...ruleSummary,
   stepMs: count,
@@ -72,9 +89,12 @@ export const RuleDetails = object({
   hottest: z.array(HotKey),
   mostDenied: z.array(HotKey),
   fullness: object({ bins: z.array(count), looked: count, isSample: flag }),
-  denials: z.array(
-    object({ at: number, key: text, reason: text, limit: textOrNull, retryAfterMs: numberOrNull, cost: number }),
-  ),
+  denials: z.array(denial),
+})
+export const Denials = object({
+  denials: z.array(denial).meta({ description: 'The newest first, of all processes that report.' }),
+  next: text.meta({ description: 'What to give as after next time.' }),
+  missed: count.meta({ description: 'How many came since after and are not kept any more.' }),
 })
 
 export type Overview = Shape<typeof Overview>
@@ -82,5 +102,6 @@ export type Rules = Shape<typeof Rules>
 export type RuleDetails = Shape<typeof RuleDetails>
 export type RuleSummary = Rules['rules'][number]
 export type RuleLimit = RuleSummary['limits'][number]
+export type Denials = Shape<typeof Denials>
 export type Step = Shape<typeof step>
 export type Denial = RuleDetails['denials'][number]

@@ -43,7 +43,7 @@ export const PolicyOutcome = object({
   until: time.optional(),
 })
 export const Override = object({
-  limits: z.union([z.record(z.string(), anything), z.array(anything)], {
+  limits: z.union([z.record(z.string(), anything), z.array(anything), z.enum(['unlimited', 'deny'])], {
     error: 'must be limits as in a policy, such as { "rpm": 100 }',
   }),
   until: z
@@ -72,7 +72,17 @@ export const Trial = object({
   notes: names,
 })
 const version = { revision: count, createdAt: time }
-export const PolicyVersions = object({ versions: z.array(object(version)) })
+const who = object({ name: text, via: z.enum(['token', 'page']), address: text.optional() })
+export const PolicyVersions = object({
+  versions: z.array(
+    object({
+      ...version,
+      changes: wholeOrNull.meta({ description: 'How much it changed of the version before; null when none is kept.' }),
+      summary: text.meta({ description: 'The first changes, in words.' }),
+      who: who.nullable().meta({ description: 'Who pushed it, if that was through this daemon since it started.' }),
+    }),
+  ),
+})
 export const PolicyVersion = object({ ...version, document: anything, text: textOrNull })
 export const Rollback = object({ revision: count.optional() })
 export const Audit = object({
@@ -80,8 +90,16 @@ export const Audit = object({
     object({
       id: count,
       when: time,
-      who: object({ via: z.enum(['token', 'page']), address: text.optional() }),
-      what: z.enum(['key.reset', 'policy.push', 'policy.rollback', 'override.set', 'override.remove']),
+      who,
+      what: z.enum([
+        'key.reset',
+        'key.block',
+        'key.unblock',
+        'policy.push',
+        'policy.rollback',
+        'override.set',
+        'override.remove',
+      ]),
       target: text,
       before: anything,
       after: anything,
@@ -93,5 +111,6 @@ export type PolicyStatus = Shape<typeof PolicyStatus>
 export type Policy = Shape<typeof Policy>
 export type Difference = Shape<typeof Difference>
 export type PolicyOutcome = Shape<typeof PolicyOutcome>
+export type PolicyVersions = Shape<typeof PolicyVersions>
 export type Trial = Shape<typeof Trial>
 export type AuditEntry = Shape<typeof Audit>['entries'][number]

@@ -1,11 +1,17 @@
 import { collect } from '../../../collect/collect.ts'
-import { knownVariables } from '../../../config/config.ts'
+import { knownVariables, type LogLevel } from '../../../config/config.ts'
+import { redisFrom } from '../../../config/redis-from.ts'
+import { readTls } from '../../../config/secrets/tls.ts'
+import { tokensFrom } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
+import { createLog } from '../../../log/create-log.ts'
+import { logDriverLines } from '../../../log/driver-lines.ts'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
+import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
-import { endSignal } from '../../serve/signals.ts'
+import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Runs a collector until it receives SIGTERM or SIGINT. */
@@ -18,6 +24,8 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
   const host = input.text('host') ?? '127.0.0.1'
   for (const warning of unknownVariables(terminal.env, knownVariables)) terminal.note(warning)
   const ended = endSignal(() => process.exit(130))
+  const log = createLog((input.text('log-level') ?? 'info') as LogLevel, terminal.live ? humanLog(terminal) : undefined)
+  logDriverLines(log)
   const collector = await collect(
     {
       host,
@@ -25,13 +33,15 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
       portGiven: input.given('port'),
       path,
       target: url === undefined ? { file: file ?? 'events.ndjson' } : { url },
-      redis: input.text('redis'),
+      redis: redisFrom(input),
       policy: input.text('policy'),
       service: input.text('service') ?? 'collector',
-      token: terminal.env.SLUICE_COLLECT_TOKEN || undefined,
+      tokens: tokensFrom(input.read('token-file'), 'SLUICE_COLLECT_TOKEN', terminal.env, 'sender'),
+      tls: readTls(input),
       drainMs: 10_000,
     },
     terminal.live,
+    log,
   ).catch((error: NodeJS.ErrnoException) => {
     throw listenError(error, { host, port }) ?? error
   })
@@ -43,6 +53,7 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
       terminal.style.faint(`capacity at ${collector.url}/capacity; Ctrl-C answers what was accepted and ends`),
     )
   })
+  reloadOnHangup(terminal, collector)
   await ended
   await collector.close()
   return 0

@@ -2,14 +2,20 @@ import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis } from 'sluice/redis'
 import { credentialsFrom, knownVariables, type LogLevel } from '../../../config/config.ts'
-import { openSource, parsePolicyPlace } from '../../../config/policy/policy-place.ts'
-import { parseRedisUrl, redisClient } from '../../../config/redis-target.ts'
-import { internalTokens } from '../../../config/secrets/tokens.ts'
+import { followedOf, redisFrom } from '../../../config/redis-from.ts'
+import { readTls } from '../../../config/secrets/tls.ts'
+import { proxyTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
+import { followFiles } from '../../../connections/file-backed.ts'
+import { redisClient } from '../../../connections/redis-client.ts'
+import type { RedisTarget } from '../../../connections/redis-target.ts'
 import { createLog } from '../../../log/create-log.ts'
+import { logDriverLines } from '../../../log/driver-lines.ts'
 import { logEgress } from '../../../log/log-egress.ts'
 import { processRegistry } from '../../../metrics/process-registry.ts'
 import { closeAll, type Opened } from '../../../open-limiter.ts'
+import { openSource } from '../../../policy/place/open-source.ts'
+import { parsePolicyPlace } from '../../../policy/place/policy-place.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
@@ -17,7 +23,7 @@ import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
-import { endSignal } from '../../serve/signals.ts'
+import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Runs the proxy until it receives SIGTERM or SIGINT. */
@@ -28,24 +34,31 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
   const drainMs = input.duration('drain', 0) ?? 30_000
   const maxBodyBytes = input.whole('max-body', 0) ?? 100 * 1024 * 1024
   const credentials = credentialsFrom(input, 'credential', env)
-  const tokens = internalTokens(env)
+  const tokens = proxyTokens(env)
+  const tls = readTls(input)
+  const target = redisFrom(input)
   const unknown = unknownVariables(env, knownVariables)
   const level = (input.text('log-level') ?? 'info') as LogLevel
   const log = createLog(level, live ? humanLog(terminal) : undefined)
+  logDriverLines(log)
   // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
   const ended = endSignal(() => process.exit(130))
   const opened: Opened = []
   try {
-    const { egress, store, trouble } = await openEgress(input, opened)
+    const { egress, store, trouble } = await openEgress(input, target, opened)
     const registry = processRegistry()
     const metrics = prometheusMetrics(registry, [egressMetrics(egress)])
     opened.push(() => metrics.close(), logEgress(egress, log))
     const page = { contentType: registry.contentType, text: () => registry.metrics() }
-    const config = { host, port, tokens, credentials, maxBodyBytes, drainMs, metrics: page }
+    const config = { host, port, tokens, credentials, maxBodyBytes, drainMs, tls, metrics: page }
     const proxy = await startProxy(egress, config, log).catch((error: NodeJS.ErrnoException) => {
       throw listenError(error, { host, port }) ?? error
     })
     opened.push(() => proxy.close())
+    const followed = [tokens, credentials, tls, ...followedOf(target)].filter((each) => each !== undefined)
+    const files = followFiles(followed, log)
+    opened.push(() => files.stop())
+    reloadOnHangup(terminal, files)
     const upstreams = egress.upstreams.map(({ name }) => name)
     const where = `${style.good('proxy')} at ${style.strong(proxy.url)} for ${upstreams.join(', ') || 'no upstream'}, counting in ${store}`
     if (json) terminal.result({ url: proxy.url, upstreams, store }, () => {})
@@ -66,6 +79,7 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
 /** Opens the policy, and the Redis that replicas share; what it does is reported there for `sluice top`. */
 async function openEgress(
   input: Input,
+  target: RedisTarget | undefined,
   opened: Opened,
 ): Promise<{ egress: Egress; store: 'redis' | 'memory'; trouble: readonly string[] }> {
   const place = parsePolicyPlace(input.text('policy') ?? 'sluice.yaml', undefined, '--policy')
@@ -73,14 +87,12 @@ async function openEgress(
   opened.push(close)
   const replicas = input.whole('replicas', 1)
   const own = replicas === undefined ? {} : { replicas }
-  const url = input.text('redis')
-  if (url === undefined) {
+  if (target === undefined) {
     const egress = await createEgress({ policy: source, ...own })
     opened.push(() => egress.close({ within: 500 }))
     return { egress, store: 'memory', trouble: [] }
   }
-  const target = parseRedisUrl(url, '--redis')
-  const found = await checkRedis({ redis: target, requireRedis: false })
+  const found = await checkRedis({ redis: target, withoutRedis: 'decide' })
   const client = redisClient(target)
   opened.push(() => client.disconnect())
   const redis = openRedis(client)

@@ -1,5 +1,6 @@
 import { configOptions, type Flags, resolveConfig, type ServerConfig, switches } from '../../../config/config.ts'
 import { createLog } from '../../../log/create-log.ts'
+import { logDriverLines } from '../../../log/driver-lines.ts'
 import { type Daemon, serve, validate } from '../../../serve.ts'
 import { version } from '../../../version.ts'
 import type { ExitCode } from '../../exit-codes.ts'
@@ -7,23 +8,32 @@ import type { Input } from '../../input.ts'
 import { banner, pageUrl } from '../../serve/banner.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
-import { endSignal } from '../../serve/signals.ts'
+import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { safe } from '../../terminal/text.ts'
 
 /** Runs the daemon until SIGTERM or SIGINT, or with `--validate` only checks that it could run. */
 export async function serveCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
   const config = resolveConfig(flagsOf(input), terminal.env)
   if (config.validateOnly) return check(config, terminal)
   // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
-  const ended = endSignal(() => process.exit(130))
+  const ended = endSignal(() => process.exit(130), terminal.live)
+  const giveUp = new AbortController()
+  void ended.then(() => giveUp.abort())
   let daemon: Daemon | undefined
-  // Node would end at once. The policy is followed as it changes, so there is nothing left to reload.
-  process.on('SIGHUP', () => daemon?.log.info('SIGHUP: the policy is followed as it changes; nothing to reload'))
-  daemon = await start(config, terminal)
+  // Heard while it starts too: Node would end at once.
+  reloadOnHangup(terminal, { reload: () => daemon?.reload() })
+  try {
+    daemon = await start(config, terminal, giveUp.signal)
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return 0
+    throw error
+  }
   if (terminal.live && process.stdin.isTTY) offerLinks(daemon, terminal)
   const signal = await ended
-  announce(terminal, `${signal}: answering what was accepted; once more ends at once`)
+  // A terminal that is closed cannot be written to.
+  if (signal !== 'SIGHUP') announce(terminal, `${signal}: answering what was accepted; once more ends at once`)
   await daemon.close()
   return 0
 }
@@ -33,21 +43,23 @@ function flagsOf(input: Input): Flags {
   return Object.fromEntries(given.map((name) => [name, switches.includes(name) ? input.flag(name) : input.text(name)]))
 }
 
-async function start(config: ServerConfig, terminal: Terminal): Promise<Daemon> {
+async function start(config: ServerConfig, terminal: Terminal, signal: AbortSignal): Promise<Daemon> {
   // On a terminal the banner says all that the first lines of the log would.
-  const log = terminal.live ? { log: createLog(config.logLevel, humanLog(terminal)) } : {}
+  const log = createLog(config.logLevel, terminal.live ? humanLog(terminal) : undefined)
+  logDriverLines(log)
   try {
     return await serve(config, {
-      ...log,
+      log,
       otherPort: terminal.live,
+      signal,
       onListening(daemon) {
-        const { url, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
-        if (terminal.json) terminal.result({ url, grpcUrl, proxyUrl, service, policySource, store }, () => {})
+        const { url, adminUrl, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
+        if (terminal.json) terminal.result({ url, adminUrl, grpcUrl, proxyUrl, service, policySource, store }, () => {})
         else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
         // A code that signs in must not get into a log.
         else
           terminal.note(
-            `sluice ${version}: page ${terminal.liveProgress ? pageUrl(daemon) : url}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
+            `sluice ${version}: page ${terminal.liveProgress ? pageUrl(daemon) : adminUrl}  API ${url}/v1/check  ${proxyUrl === null ? '' : `proxy ${proxyUrl}  `}store ${store}  policy ${policySource}`,
           )
       },
     })
@@ -72,10 +84,12 @@ async function check(config: ServerConfig, terminal: Terminal): Promise<ExitCode
     const but = found.warnings.length === 0 ? '' : ', but'
     terminal.line(`${style.good('✓')} configuration and policy are good${but}`)
     terminal.line(
-      `  policy  ${found.policySource}: service ${found.service}, version ${found.version}, ${countOf(found.rules.length, 'rule')}`,
+      safe(
+        `  policy  ${found.policySource}: service ${found.service}, version ${found.version}, ${countOf(found.rules.length, 'rule')}`,
+      ),
     )
-    terminal.line(`  store   ${found.store}`)
-    for (const warning of found.warnings) terminal.line(`${style.warn('!')} ${warning}`)
+    terminal.line(safe(`  store   ${found.store}`))
+    for (const warning of found.warnings) terminal.line(`${style.warn('!')} ${safe(warning)}`)
   })
   return found.warnings.length === 0 ? 0 : 1
 }

@@ -32,9 +32,12 @@ export async function explain(input: Input, terminal: Terminal): Promise<ExitCod
         for (const line of limitTable(limits, style)) terminal.line(`  ${line}`)
       }
       terminal.line()
-      terminal.line(`Now it would be ${decisionHead(explanation.decision, style)}`)
+      const { decision } = explanation
+      if (decision) return terminal.line(`Now it would be ${decisionHead(decision, style)}`)
+      terminal.line(style.warn('Not known: it depends on a tier that services put into the context.'))
+      terminal.line('Say it with --context, such as --context user.plan=pro')
     })
-    return explanation.decision.allowed ? 0 : 1
+    return explanation.decision?.allowed ? 0 : 1
   } finally {
     await target.close()
   }

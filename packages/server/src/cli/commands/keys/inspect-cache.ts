@@ -1,4 +1,5 @@
 import { inspectEntry, taggedCodec } from 'sluice/cache'
+import { redisFrom } from '../../../config/redis-from.ts'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
@@ -9,9 +10,9 @@ import { columns, safe } from '../../terminal/text.ts'
 
 /** Shows what Redis has under a key of a cache, such as `#cache/shop/default/price/XLM`. */
 export async function inspectCache(text: string, input: Input, terminal: Terminal): Promise<ExitCode> {
-  const url = input.text('redis')
-  if (url === undefined) throw wrongUse('a key of a cache is read from Redis itself: --redis redis://HOST')
-  const redis = await openStore(url)
+  const target = redisFrom(input)
+  if (target === undefined) throw wrongUse('a key of a cache is read from Redis itself: --redis redis://HOST')
+  const redis = await openStore(target)
   try {
     const { value, ...entry } = await inspectEntry(redis.handle, text)
     const isRead = entry.state === 'fresh' || entry.state === 'stale'

@@ -1,4 +1,5 @@
 import { inspectUpstream } from 'sluice/egress'
+import { redisFrom } from '../../../config/redis-from.ts'
 import { outOfReach, wrongUse } from '../../cli-error.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
@@ -18,9 +19,9 @@ export async function showUpstream(key: string, input: Input, terminal: Terminal
   const [, service = '', name = '', ...rest] = key.split('/')
   if (service === '' || name === '' || rest.length > 0)
     throw wrongUse(`KEY is ${JSON.stringify(key)}; write #upstream/SERVICE/NAME`)
-  const url = input.text('redis')
-  if (url === undefined) throw wrongUse('the state of upstreams is in Redis: --redis redis://HOST')
-  const redis = await openStore(url)
+  const target = redisFrom(input)
+  if (target === undefined) throw wrongUse('the state of upstreams is in Redis: --redis redis://HOST')
+  const redis = await openStore(target)
   try {
     const found = await inspectUpstream(redis.handle, service, name)
     if (found === undefined)
@@ -29,18 +30,33 @@ export async function showUpstream(key: string, input: Input, terminal: Terminal
       })
     terminal.result({ key, ...found }, () => {
       const { style } = terminal
-      const state = found.recovering ? 'recovering: nothing is granted' : `${found.waiting} waiting`
+      const state =
+        found.recoveringMs > 0
+          ? `recovering: nothing is granted for ${duration(found.recoveringMs)}`
+          : `${found.waiting} waiting`
       terminal.line(`${style.strong(safe(key))}  ${state}  ${style.faint(`by ${redis.description}`)}`)
-      const taken = Object.entries(found.limits).map(([limit, units]) => [safe(limit), `${units} taken`])
+      const taken = Object.entries(found.limits).map(([limit, { used, amount, nextFreeMs, pacedMs }]) => [
+        safe(limit),
+        `${used}${amount === undefined ? '' : ` of ${amount}`} taken`,
+        ...(used > 0 && nextFreeMs > 0 ? [`next free in ${duration(nextFreeMs)}`] : ['']),
+        ...(pacedMs > 0 ? [`paced for ${duration(pacedMs)}`] : []),
+      ])
       const paused = Object.entries(found.pauses).map(([scope, ms]) => [
         `pause ${safe(scope || 'of all')}`,
         `${duration(ms)} left`,
       ])
-      const processes = Object.entries(found.processes).map(([id, ms]) => [
-        `process ${safe(id)}`,
-        `seen ${duration(ms)} ago`,
+      const widened =
+        found.widenedMs > 0 ? [['arrival', `widened to ${found.widenedMs} ms for ${duration(found.widenedForMs)}`]] : []
+      const queue = found.queue.map(({ caller, tenant, waiting, sinceMs }) => [
+        `waiting ${safe([caller, tenant].filter((name) => name !== '').join(' / ') || 'without a tenant')}`,
+        `${waiting} since ${duration(sinceMs)}`,
       ])
-      for (const line of columns([...taken, ...paused, ...processes])) terminal.line(`  ${line}`)
+      const processes = Object.entries(found.processes).map(([id, { seenMs, inFlight }]) => [
+        `process ${safe(id)}`,
+        `seen ${duration(seenMs)} ago`,
+        ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
+      ])
+      for (const line of columns([...taken, ...paused, ...widened, ...queue, ...processes])) terminal.line(`  ${line}`)
     })
     return 0
   } finally {

@@ -4,7 +4,7 @@ import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
 import { limitTable } from '../../show/limits.ts'
 import { openTarget } from '../../target/open-target.ts'
-import { readKey } from '../../target/subject.ts'
+import { keyOf } from '../../target/subject.ts'
 import { duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
@@ -16,15 +16,19 @@ export async function inspect(input: Input, terminal: Terminal): Promise<ExitCod
   const given = input.args[0] ?? ''
   if (given.startsWith(upstreamNamespace)) return showUpstream(given, input, terminal)
   if (isCacheKey(given)) return inspectCache(given, input, terminal)
-  const key = readKey(given, input.text('rule'))
+  const key = keyOf(input)
   const target = await openTarget(input, { needsStore: true })
   try {
-    const inspection = await target.inspect(key)
-    // A rule has at least one limit; there is none only when the store was not asked.
-    if (inspection.limits.length === 0) throw outOfReach('the store could not be asked', { hint: 'see: sluice doctor' })
+    const inspection = await target.inspect(key, input.text('tier'))
+    // What is counted has at least one limit; there is none only when the store was not asked.
+    if (inspection.limits.length === 0 && !inspection.fixed && !inspection.tierUnknown)
+      throw outOfReach('the store could not be asked', { hint: 'see: sluice doctor' })
     terminal.result(inspection, () => {
       const { style } = terminal
       terminal.line(`${style.strong(safe(inspection.key))}  ${style.faint(`by ${target.description}`)}`)
+      if (inspection.tierUnknown)
+        terminal.line('  its tier comes from the request and is not known here: say it with --tier')
+      if (inspection.fixed) terminal.line(`  ${style[inspection.fixed === 'deny' ? 'bad' : 'good'](inspection.fixed)}`)
       for (const line of limitTable(inspection.limits, style)) terminal.line(`  ${line}`)
       if (inspection.holds.length === 0) return
       terminal.line()

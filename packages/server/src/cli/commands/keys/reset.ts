@@ -2,19 +2,19 @@ import { isUnused } from '../../../policy/is-unused.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
 import { openTarget } from '../../target/open-target.ts'
-import { readKey } from '../../target/subject.ts'
+import { keyOf } from '../../target/subject.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** Forgets what a key has used. */
 export async function reset(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const key = readKey(input.args[0] ?? '', input.text('rule'))
+  const key = keyOf(input)
   const target = await openTarget(input, { needsStore: true })
   try {
     // Inspect it first: for its full name, and to report a key that does not exist.
-    const before = await target.inspect(key)
+    const before = await target.inspect(key, undefined)
     const { key: name } = before
-    const stored = !isUnused(before)
+    const stored = before.tierUnknown || !isUnused(before)
     await target.reset(key)
     terminal.result({ reset: true, key: name, stored }, () => {
       terminal.line(

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import type { RequestView } from 'sluice'
 import { clientAddress, limiterGuard } from 'sluice/http'
-import type { NodeEnv } from '../../access.ts'
-import { type HeaderFamily, headerFamilies, originalRequest } from '../../original-request.ts'
+import type { NodeEnv } from '../../access/access.ts'
+import { type HeaderFamily, headerFamilies, originalRequest } from '../../input/original-request.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem, problemResponse } from '../../problem.ts'
-import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
 
 const denyStatuses = ['401', '403', '429'] as const

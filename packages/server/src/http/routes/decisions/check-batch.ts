@@ -3,18 +3,22 @@ import type { Decision } from 'sluice'
 import type { LivePolicy } from 'sluice/policy'
 import type { BatchWork } from '../../batch-work.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, checkInput, readInput } from '../../inputs.ts'
+import { type CheckInput, checkInput, readInput } from '../../input/inputs.ts'
 import { HttpProblem, overloaded, toProblem } from '../../problem.ts'
 import { BatchCheck } from '../../shapes/decisions.ts'
 
-/** Most charges of a portion: some milliseconds for this process, and for the store. */
-const portionCharges = 128
+/** Most work of a portion, in charges: about a millisecond for this process, and for the store. */
+const portionWork = 128
+/** To read and answer a check costs as much as so many charges. */
+const checkWork = 2
 
 /** Checks that are decided together. */
 interface Portion {
   readonly inputs: CheckInput[]
   charges: number
 }
+
+const workOf = ({ inputs, charges }: Portion): number => charges + inputs.length * checkWork
 
 /**
  * Decides each check of a batch for itself: one that cannot be decided does not keep the others from it. The result is
@@ -54,7 +58,7 @@ async function portionsOf(checks: readonly unknown[], policy: LivePolicy, maxCha
     // A check that no rule applies to costs something too. The time matters only to the limits of a rule.
     const charges = 'request' in input ? Math.max(1, policy.current.match(input.request, 0).rules.length) : 1
     if (before + portion.charges + charges > maxCharges) throw tooMany(maxCharges)
-    if (portion.inputs.length > 0 && portion.charges + charges > portionCharges) {
+    if (portion.inputs.length > 0 && workOf(portion) + charges + checkWork > portionWork) {
       portions.push(portion)
       before += portion.charges
       portion = { inputs: [], charges: 0 }

@@ -1,32 +1,40 @@
 import type { Context } from 'hono'
-import type { Decision, Explanation, Key } from 'sluice'
-import { checkKey, whyNoRequestHas } from '../../../policy/check-key.ts'
-import { keyOrigin, keyShapes } from '../../../policy/key-shapes.ts'
-import type { NodeEnv } from '../../access.ts'
+import type { Decision, Key } from 'sluice'
+import { certain, type Explained, explainRequest } from '../../../policy/explain-request.ts'
+import { checkKey, whyNoRequestHas } from '../../../policy/overrides/check-key.ts'
+import { keyOrigin, keyShapes } from '../../../policy/overrides/key-shapes.ts'
+import type { NodeEnv } from '../../access/access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { explanationJson } from '../../decision-json.ts'
-import { checkInput } from '../../inputs.ts'
+import { checkInput } from '../../input/inputs.ts'
+import { readBody } from '../../input/read-body.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import { readBody } from '../../read-body.ts'
-import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
 import { Explain } from '../../shapes/decisions.ts'
 
 /** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
-export const explainRoute: Routes = ({ admin }, parts) => {
-  admin.post('/v1/explain', async function explain(c) {
+export const explainRoute: Routes = ({ read }, parts) => {
+  read.post('/v1/explain', async function explain(c) {
     readQuery(c)
     return c.json(explanationJson(await explained(c, parts)))
   })
 }
 
-async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explanation> {
+async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explained> {
   const input = checkInput(await readBody(c, Explain))
-  return 'request' in input ? parts.limiter.explain(input.request) : explainKey(parts, input.key, input.rule)
+  return 'request' in input
+    ? explainRequest(parts.limiter, parts.policy, input.request)
+    : explainKey(parts, input.key, input.rule, input.tier)
 }
 
 /** The usage of a key under each rule whose keys look like it, or under the named one. */
-async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string | undefined): Promise<Explanation> {
+async function explainKey(
+  { limiter, policy }: ApiParts,
+  key: Key,
+  only: string | undefined,
+  tier: string | undefined,
+): Promise<Explained> {
   const { service, rules, status } = limiter.policy
   if (only !== undefined && !rules.includes(only))
     throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
@@ -35,31 +43,24 @@ async function explainKey({ limiter, policy }: ApiParts, key: Key, only: string 
   const told = await Promise.all(
     (only === undefined ? rules : [only]).map(async (rule) => {
       const mode = shapes.get(rule)?.mode ?? 'enforce'
-      const nothing = { rule, mode, tier: undefined, cost: undefined }
+      const from = keyOrigin(shapes.get(rule))
+      const nothing = { rule, mode, tier, cost: undefined, fixed: undefined, tierUnknown: false, decision: undefined }
       if (whyNoRequestHas(policy.current, key, rule) !== undefined)
-        return { ...nothing, matched: false, why: keyOrigin(shapes.get(rule)), key: undefined, limits: [] }
-      const [inspection, decision] = await Promise.all([limiter.inspect(key, { rule }), limiter.peek(key, { rule })])
-      const { limits } = inspection
-      return { ...nothing, matched: true, why: keyOrigin(shapes.get(rule)), key: inspection.key, limits, decision }
+        return { ...nothing, matched: false, why: from, key: undefined, limits: [] }
+      const options = { rule, ...(tier === undefined ? {} : { tier }) }
+      const [inspection, decision] = await Promise.all([limiter.inspect(key, options), limiter.peek(key, options)])
+      const { key: readable, limits, fixed, tierUnknown } = inspection
+      const why = tierUnknown ? `${from}; its tier comes from the request and is not known: give tier` : from
+      return { ...nothing, matched: true, why, key: readable, limits, fixed, tierUnknown, decision }
     }),
   )
-  const decisions = told.flatMap(({ mode, ...rule }) =>
-    'decision' in rule && rule.decision !== undefined && mode === 'enforce' ? [rule.decision] : [],
-  )
+  const known = told.filter(({ mode, tierUnknown }) => mode === 'enforce' && !tierUnknown)
+  const decisions = known.flatMap(({ decision }) => decision ?? [])
   return {
     service,
     policyVersion: status.version,
-    rules: told.map(({ rule, mode, matched, why, key: found, tier, cost, limits }) => ({
-      rule,
-      mode,
-      matched,
-      why,
-      key: found,
-      tier,
-      cost,
-      limits,
-    })),
-    decision: strictest(decisions) ?? nothingApplies(status.version),
+    rules: told.map(({ decision: _, ...rule }) => rule),
+    decision: certain(strictest(decisions) ?? nothingApplies(status.version), told),
   }
 }
 

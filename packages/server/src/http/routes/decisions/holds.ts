@@ -1,10 +1,10 @@
 import type { HoldOptions, Subject } from 'sluice'
-import { checkKey } from '../../../policy/check-key.ts'
+import { checkKey } from '../../../policy/overrides/check-key.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, checkInput } from '../../inputs.ts'
-import { madeInTime } from '../../overload.ts'
-import { readBody } from '../../read-body.ts'
-import { readQuery } from '../../read-query.ts'
+import { type CheckInput, checkInput } from '../../input/inputs.ts'
+import { readBody } from '../../input/read-body.ts'
+import { readQuery } from '../../input/read-query.ts'
+import { madeInTime } from '../../listen/overload.ts'
 import type { Routes } from '../../router.ts'
 import { Reserve, Settle } from '../../shapes/decisions.ts'
 
@@ -17,6 +17,8 @@ export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
     const input = checkInput(body)
     const options: HoldOptions = {
       ...optionsOf(input),
+      // The client holds it, and this process does not know whether the client lives.
+      renew: false,
       ...(id === undefined ? {} : { id }),
       ...(ttl === undefined ? {} : { ttl }),
     }

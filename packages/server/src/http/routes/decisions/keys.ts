@@ -1,26 +1,32 @@
 import { type Inspection } from 'sluice'
-import { checkKey } from '../../../policy/check-key.ts'
-import { writtenFor } from '../../../policy/edit-overrides.ts'
 import { isUnused } from '../../../policy/is-unused.ts'
-import { actorOf } from '../../actor.ts'
-import { keyInPath } from '../../key-path.ts'
-import { readQuery } from '../../read-query.ts'
+import { checkKey } from '../../../policy/overrides/check-key.ts'
+import { writtenFor } from '../../../policy/overrides/edit-overrides.ts'
+import { actorOf } from '../../access/actor.ts'
+import { keyInPath } from '../../input/key-path.ts'
+import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 
 const prefix = '/v1/keys/'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
-export const keyRoutes: Routes = ({ admin }, parts) => {
+export const keyRoutes: Routes = ({ admin, read }, parts) => {
   const { limiter, audit, policy } = parts
   const whoIs = actorOf(parts)
 
-  admin.get(`${prefix}*`, async function inspect(c) {
-    readQuery(c)
+  read.get(`${prefix}*`, async function inspect(c) {
+    const { tier } = readQuery(c, 'tier')
     const { rule, key } = keyInPath(c, prefix, limiter)
     checkKey(policy.current, key, rule)
-    const inspection = await limiter.inspect(key, { rule })
+    const inspection = await limiter.inspect(key, { rule, ...(tier === undefined ? {} : { tier }) })
     const { limits: written, override } = writtenFor(policy.document?.parsed, rule, key)
-    return c.json({ ...inspection, explanation: explanationOf(inspection), written, override })
+    return c.json({
+      ...inspection,
+      fixed: inspection.fixed ?? null,
+      explanation: explanationOf(inspection),
+      written,
+      override,
+    })
   })
 
   admin.delete(`${prefix}*`, async function reset(c) {
@@ -30,7 +36,7 @@ export const keyRoutes: Routes = ({ admin }, parts) => {
     const before = await limiter.inspect(key, { rule })
     await limiter.reset(key, { rule })
     audit.add({ who: whoIs(c), what: 'key.reset', target: readable, before: usedOf(before), after: null })
-    return c.json({ reset: true, key: readable, stored: !isUnused(before) })
+    return c.json({ reset: true, key: readable, stored: before.tierUnknown || !isUnused(before) })
   })
 }
 
@@ -43,14 +49,17 @@ function usedOf({ limits, holds }: Inspection): object {
 }
 
 /** In words, what stands in the way of the next unit. */
-function explanationOf({ limits, holds }: Inspection): string {
+function explanationOf({ limits, holds, fixed, tierUnknown }: Inspection): string {
+  if (tierUnknown) return 'The tier of this key comes from the request and is not known here; give it as tier.'
+  if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
   const full = limits.filter(({ retryAfterMs }) => retryAfterMs > 0)
   if (full.length > 0) {
     return full
-      .map(
-        ({ name, amount, retryAfterMs }) =>
-          `${name} has spent its ${amount}; the next unit passes ${retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `in ${retryAfterMs} ms`}.`,
+      .map(({ name, amount, retryAfterMs, block }) =>
+        block
+          ? `It is blocked for another ${retryAfterMs} ms.`
+          : `${name} has spent its ${amount}; the next unit passes ${retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `in ${retryAfterMs} ms`}.`,
       )
       .join(' ')
   }

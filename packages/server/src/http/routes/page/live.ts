@@ -1,6 +1,6 @@
-import type { LiveEntry } from '../../../live/live-log.ts'
+import type { LiveEntry } from '../../../recent/live-log.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
 
 const encoder = new TextEncoder()
@@ -11,8 +11,8 @@ const maxLag = 64
  * `GET /v1/live`: the last 15 minutes by the second and what happened in them, and then everything as it comes. Whoever
  * comes back with the id of the last message (`Last-Event-ID`, or `?after=`) gets what it missed, once.
  */
-export const liveRoute: Routes = ({ admin }, { live, limiter, page, reports, startedAt, isDraining }) => {
-  admin.get('/v1/live', function stream(c) {
+export const liveRoute: Routes = ({ read }, { live, limiter, page, reports, startedAt, isDraining }) => {
+  read.get('/v1/live', function stream(c) {
     const { after } = readQuery(c, 'after')
     if (live.isFull) throw new HttpProblem(503, 'Too many are watching already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')

@@ -1,6 +1,6 @@
-import { fleetRules, refusedKeys, replicasOf } from '../../../live/overview.ts'
-import { sharedFor } from '../../../live/shared-for.ts'
-import { readQuery } from '../../read-query.ts'
+import { fleetRules, refusedKeys, replicasOf } from '../../../recent/overview.ts'
+import { sharedFor } from '../../../recent/shared-for.ts'
+import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 import type { Overview } from '../../shapes/page.ts'
 import { policyStatus, storeStatus } from '../stats.ts'
@@ -10,10 +10,10 @@ const keysPerRule = 20
 const sharedMs = 1000
 
 /** `GET /v1/overview`: the present state of the service: denied keys, the store, the policy, and all processes. */
-export const overviewRoute: Routes = ({ admin }, parts) => {
+export const overviewRoute: Routes = ({ read }, parts) => {
   const { limiter, live, counter, reports, startedAt, deadlineMs } = parts
   const refusedNow = sharedFor(sharedMs, () => refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused))
-  admin.get('/v1/overview', async function overview(c) {
+  read.get('/v1/overview', async function overview(c) {
     readQuery(c)
     const outage = live.outages.current
     const own = counter.stats()
@@ -32,6 +32,7 @@ export const overviewRoute: Routes = ({ admin }, parts) => {
       refused,
       replicas: replicasOf(live, reports.replica, own),
       complete: live.fleet.complete,
+      historyUrl: parts.historyUrl ?? null,
     } satisfies Overview)
   })
 }

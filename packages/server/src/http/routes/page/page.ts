@@ -13,15 +13,15 @@ const security = {
 }
 
 /** `/`: the page; and `/openapi.json`. */
-export const pageRoutes: Routes = ({ open }) => {
+export const pageRoutes: Routes = ({ site }) => {
   const files = pageFiles()
   for (const path of ['/', '/assets/*']) {
-    open.get(path, function page(c) {
+    site.get(path, function page(c) {
       const file = files.find(c.req.path, c.req.header('accept-encoding') ?? '')
       if (file !== undefined) return c.body(file.body, 200, { ...security, ...file.headers })
       if (c.req.path !== '/') throw new HttpProblem(404, `There is no ${c.req.path}.`)
       return c.text('The page has not been built: run npm run build. The API works; /openapi.json describes it.\n', 503)
     })
   }
-  open.get('/openapi.json', (c) => c.json(openApi))
+  site.get('/openapi.json', (c) => c.json(openApi))
 }

@@ -1,19 +1,19 @@
 import type { RuleStats } from 'sluice/reports'
-import { leadingAmong, leadingKey } from '../../../live/leading-key.ts'
-import { fleetRules } from '../../../live/overview.ts'
-import { fullnessOf, maxSubjects, type RuleDescription, ruleDescriptions } from '../../../live/rule-details.ts'
-import { stepMs } from '../../../live/rule-history.ts'
-import { sharedFor } from '../../../live/shared-for.ts'
+import { leadingAmong, leadingKey } from '../../../recent/leading-key.ts'
+import { fleetRules } from '../../../recent/overview.ts'
+import { fullnessOf, maxSubjects, type RuleDescription, ruleDescriptions } from '../../../recent/rule-details.ts'
+import { stepMs } from '../../../recent/rule-history.ts'
+import { sharedFor } from '../../../recent/shared-for.ts'
 import type { ApiParts } from '../../api-parts.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
 import type { RuleDetails, RuleSummary } from '../../shapes/page.ts'
 
 const sharedMs = 1000
 
 /** `GET /v1/rules`: every rule with what it decided in the last 15 minutes; `/v1/rules/{name}`: one with its keys. */
-export const rulesRoute: Routes = ({ admin }, parts) => {
+export const rulesRoute: Routes = ({ read }, parts) => {
   const { limiter, policy, env, live } = parts
   const describe = ruleDescriptions(
     () => policy.document?.parsed,
@@ -23,14 +23,14 @@ export const rulesRoute: Routes = ({ admin }, parts) => {
 
   const statsNow = sharedFor(sharedMs, () => statsByRule(parts, leadingAmong))
 
-  admin.get('/v1/rules', async function list(c) {
+  read.get('/v1/rules', async function list(c) {
     readQuery(c)
     const stats = statsNow()
     const rules = [...(await describe()).values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
 
-  admin.get('/v1/rules/:name', async function one(c) {
+  read.get('/v1/rules/:name', async function one(c) {
     readQuery(c)
     const rule = (await describe()).get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)
@@ -44,7 +44,7 @@ export const rulesRoute: Routes = ({ admin }, parts) => {
       hottest: hottest.slice(0, 10),
       mostDenied: mostDenied.slice(0, 10),
       fullness: await fullnessOf(limiter, [...hottest, ...mostDenied]),
-      denials: live.denials.of(rule.name).map(({ limit = null, ...rest }) => ({ ...rest, limit })),
+      denials: live.denials.of(rule.name),
     } satisfies RuleDetails)
   })
 }

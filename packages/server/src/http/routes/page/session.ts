@@ -1,14 +1,21 @@
-import { readBody } from '../../read-body.ts'
-import { readQuery } from '../../read-query.ts'
+import type { IncomingMessage } from 'node:http'
+import type { OpenSession } from '../../access/session/sessions.ts'
+import { readBody } from '../../input/read-body.ts'
+import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 import { SignIn } from '../../shapes/page.ts'
 
 /** `/v1/session`: signing in to the page with a one-time code or the token, and signing out. */
-export const sessionRoutes: Routes = ({ page, admin }, { page: access }) => {
-  page.get('/v1/session', function read(c) {
+export const sessionRoutes: Routes = ({ page, read }, { page: access }) => {
+  const stateOf = (request: IncomingMessage, session: OpenSession | undefined): object => {
+    const { name = null, role = null } = session?.person ?? {}
+    const secure = access.isSecure(request)
+    return { signedIn: session !== undefined, endsAt: session?.endsAtMs ?? null, name, role, secure }
+  }
+
+  page.get('/v1/session', function state(c) {
     readQuery(c)
-    const session = access.sessionOf(c.env.incoming)
-    return c.json({ signedIn: session !== undefined, endsAt: session?.endsAtMs ?? null })
+    return c.json(stateOf(c.env.incoming, access.sessionOf(c.env.incoming)))
   })
 
   page.post('/v1/session', async function signIn(c) {
@@ -16,17 +23,17 @@ export const sessionRoutes: Routes = ({ page, admin }, { page: access }) => {
     const { secret } = await readBody(c, SignIn)
     const { cookie, session } = access.signIn(c.env.incoming, secret)
     c.header('set-cookie', cookie)
-    return c.json({ signedIn: true, endsAt: session.endsAtMs })
+    return c.json(stateOf(c.env.incoming, session))
   })
 
   page.delete('/v1/session', function signOut(c) {
     readQuery(c)
     c.header('set-cookie', access.signOut(c.env.incoming))
-    return c.json({ signedIn: false, endsAt: null })
+    return c.json(stateOf(c.env.incoming, undefined))
   })
 
-  admin.post('/v1/session/code', function code(c) {
+  read.post('/v1/session/code', function code(c) {
     readQuery(c)
-    return c.json(access.issueCode())
+    return c.json(access.issueCode(access.personOf(c.env.incoming)!))
   })
 }

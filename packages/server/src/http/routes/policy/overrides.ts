@@ -1,13 +1,13 @@
 import { compilePolicyInSlices, parseInBackground } from 'sluice/policy'
-import { editOverrides, writtenFor } from '../../../policy/edit-overrides.ts'
+import { editOverrides, writtenFor } from '../../../policy/overrides/edit-overrides.ts'
 import type { ApiParts } from '../../api-parts.ts'
-import { keyInPath, type PathKey } from '../../key-path.ts'
+import { keyInPath, type PathKey } from '../../input/key-path.ts'
+import { readBody } from '../../input/read-body.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import type { PolicyPusher } from '../../push-policy.ts'
-import { readBody } from '../../read-body.ts'
-import { readQuery } from '../../read-query.ts'
 import type { GuardedRoutes } from '../../router.ts'
 import { Override } from '../../shapes/policy.ts'
+import type { PolicyPusher } from './push-policy.ts'
 
 const prefix = '/v1/policy/overrides/'
 

@@ -1,28 +1,30 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { type PolicyArchive, type PolicyVersion, withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
 import { policyTag } from '../../../policy/policy-tag.ts'
-import type { NodeEnv } from '../../access.ts'
+import { versionSummary } from '../../../policy/version-summary.ts'
+import type { NodeEnv } from '../../access/access.ts'
+import { parseJson, readBody, readText } from '../../input/read-body.ts'
+import { readFlag, readNumber, readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from '../../push-policy.ts'
-import { parseJson, readBody, readText } from '../../read-body.ts'
-import { readFlag, readNumber, readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
-import { Rollback } from '../../shapes/policy.ts'
+import { type PolicyVersions, Rollback } from '../../shapes/policy.ts'
 import { policyStatus } from '../stats.ts'
 import { overrideRoutes } from './overrides.ts'
+import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from './push-policy.ts'
 
 /** The largest policy that can be pushed over HTTP. */
 const maxPolicyBytes = 16 * 1024 * 1024
 const maxVersions = 100
 
 /** `/v1/policy`: what is in force, checking and pushing a document, former versions, and going back to one. */
-export const policyRoutes: Routes = ({ admin }, parts) => {
+export const policyRoutes: Routes = ({ admin, read }, parts) => {
   const { limiter } = parts
   const pusher = new PolicyPusher(parts)
   overrideRoutes(admin, parts, pusher)
 
-  admin.get('/v1/policy', async function read(c) {
+  read.get('/v1/policy', async function current(c) {
     readQuery(c)
     const { service, rules } = limiter.policy
     const standing = await standingOf(parts)
@@ -41,7 +43,7 @@ export const policyRoutes: Routes = ({ admin }, parts) => {
     })
   })
 
-  admin.post('/v1/policy/validate', async function check(c) {
+  read.post('/v1/policy/validate', async function check(c) {
     readQuery(c)
     return c.json(await tried(parts, await readDocument(c), c.req.raw.signal))
   })
@@ -53,13 +55,28 @@ export const policyRoutes: Routes = ({ admin }, parts) => {
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
   })
 
-  admin.get('/v1/policy/versions', async function versions(c) {
+  /** Versions never change, so each is compared once. */
+  const summaries = new Map<string, ReturnType<typeof versionSummary>>()
+  read.get('/v1/policy/versions', async function versions(c) {
     const limit = readNumber('limit', readQuery(c, 'limit').limit, 20, 1, maxVersions)
-    const history = await writable(parts).history(limit)
-    return c.json({ versions: history.map(({ revision, createdAt }) => ({ revision, createdAt })) })
+    // One more, so that the oldest of them can be compared too.
+    const history = await writable(parts).history(limit + 1)
+    const entries = parts.audit.newest(Number.POSITIVE_INFINITY)
+    const versions: PolicyVersions['versions'][number][] = []
+    for (const [i, { revision, createdAt, document }] of history.slice(0, limit).entries()) {
+      const id = `${revision} ${createdAt.getTime()}`
+      const former = history[i + 1]?.document
+      const told = summaries.get(id) ?? versionSummary(former, document)
+      if (former !== undefined && summaries.size < maxVersions) summaries.set(id, told)
+      const who = entries.find(({ after }) => (after as { revision?: number } | null)?.revision === revision)?.who
+      versions.push({ revision, createdAt: createdAt.toISOString(), ...told, who: who ?? null })
+      // What decides comes in between.
+      await setImmediate()
+    }
+    return c.json({ versions })
   })
 
-  admin.get('/v1/policy/versions/:revision', async function version(c) {
+  read.get('/v1/policy/versions/:revision', async function version(c) {
     readQuery(c)
     const given = c.req.param('revision')
     if (!/^\d+$/.test(given)) throw new HttpProblem(404, `${JSON.stringify(given)} is no revision; they are numbers.`)

@@ -1,19 +1,19 @@
-import { compareReplays } from '../../../replay/compare.ts'
-import { hideInDocument } from '../../../replay/hide-in-document.ts'
-import { replay } from '../../../replay/replay.ts'
+import { compareReplays } from '../../../recent/replay/compare.ts'
+import { hideInDocument } from '../../../recent/replay/hide-in-document.ts'
+import { replay } from '../../../recent/replay/replay.ts'
+import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
-import { checked } from '../../push-policy.ts'
-import { readQuery } from '../../read-query.ts'
 import type { Routes } from '../../router.ts'
 import { readDocument } from './policy.ts'
+import { checked } from './push-policy.ts'
 
 /**
  * `POST /v1/policy/try`: replays the last requests of this daemon through a document and through the policy that runs,
  * and puts side by side who would have been denied. Nothing is spent and nothing changes.
  */
-export const tryPolicyRoute: Routes = ({ admin }, parts) => {
+export const tryPolicyRoute: Routes = ({ read }, parts) => {
   let isBusy = false
-  admin.post('/v1/policy/try', async function tryPolicy(c) {
+  read.post('/v1/policy/try', async function tryPolicy(c) {
     readQuery(c)
     const document = await readDocument(c)
     const { policy, parsed } = await checked(parts, document, c.req.raw.signal)

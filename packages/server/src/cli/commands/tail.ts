@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Denial, Denials } from '../../http/shapes/page.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import type { Input } from '../input.ts'
+import { daemonHttp } from '../target/daemon-http.ts'
+import { countOf, duration } from '../terminal/numbers.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { safe, safeJson } from '../terminal/text.ts'
+
+/** Processes report every two seconds, the daemon its own denials at once. */
+const everyMs = 1000
+
+/** Prints denials as they come, until it is interrupted or has printed enough. */
+export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const daemon = daemonHttp(input)
+  const [rule, key, reason] = ['rule', 'key', 'reason'].map((name) => input.text(name))
+  const isWanted = (denial: Denial): boolean =>
+    (rule === undefined || denial.rule === rule) &&
+    (key === undefined || denial.key.includes(key)) &&
+    (reason === undefined || denial.reason === reason)
+  let left = input.whole('count', 1) ?? Number.POSITIVE_INFINITY
+  let next = ''
+  let last = input.whole('last', 0) ?? 10
+  const stop = new AbortController()
+  const end = (): void => stop.abort()
+  process.once('SIGINT', end).once('SIGTERM', end)
+  try {
+    while (!stop.signal.aborted) {
+      const path = `/v1/denials?limit=1000${next === '' ? '' : `&after=${next}`}`
+      const answer = (await daemon.json('GET', path)) as Denials
+      const fresh = answer.denials.filter(isWanted).reverse()
+      for (const denial of next === '' ? fresh.slice(fresh.length - Math.min(last, fresh.length)) : fresh) {
+        print(denial, terminal)
+        if (--left === 0) return 0
+      }
+      if (answer.missed > 0) terminal.note(terminal.style.warn(`${countOf(answer.missed, 'denial')} not shown`))
+      next = answer.next
+      last = 0
+      await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => {})
+    }
+    return 0
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end)
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  quota: 'limit used up',
+  blocked: 'blocked',
+  forbidden: 'denied by the policy',
+  'missing-key': 'no key in the request',
+  unavailable: 'the store is away',
+}
+
+function print(denial: Denial, terminal: Terminal): void {
+  if (terminal.json) {
+    terminal.line(safeJson(denial))
+    return
+  }
+  const { style } = terminal
+  const { at, rule, key, reason, limit, retryAfterMs, cost, replica } = denial
+  const why = reason === 'quota' && limit !== null ? `${limit} used up` : (reasons[reason] ?? reason)
+  const again = retryAfterMs === null ? 'never passes' : retryAfterMs === 0 ? '' : `again in ${duration(retryAfterMs)}`
+  const details = [why, cost === 1 ? '' : `cost ${cost}`, again, replica === null ? '' : `by ${replica}`]
+  terminal.line(
+    [
+      style.faint(new Date(at).toLocaleTimeString('en-GB')),
+      style.accent(safe(key === '' ? rule : key)),
+      safe(details.filter(Boolean).join(', ')),
+    ].join('  '),
+  )
+}

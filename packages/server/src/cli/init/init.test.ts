@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { compilePolicy, policyWarnings } from 'sluice/policy'
+import { describe, expect, test } from 'vitest'
+import { codeFor, frameworkOf, frameworks } from './frameworks.ts'
+import { starterPolicy } from './starter-policy.ts'
+
+const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'http.md'), 'utf8')
+
+describe('a policy to begin with', () => {
+  test('is good, without a warning', () => {
+    const policy = compilePolicy(starterPolicy('shop'))
+    expect(policyWarnings(policy, Date.now())).toEqual([])
+    expect(policy).toMatchObject({ service: 'shop' })
+  })
+
+  test.each(frameworks.filter((name) => name !== 'daemon'))('comes with the lines of docs/http.md for %s', (name) => {
+    const [, load, , use] = codeFor(name, 'sluice.yaml')
+    expect(docs).toContain(`${load}\n${use}`)
+  })
+
+  test.each([
+    [{ express: '5' }, 'express'],
+    [{ '@nestjs/core': '12', express: '5' }, 'nest'],
+    [{ next: '16' }, 'fetch'],
+    [{ leftpad: '1' }, 'node'],
+  ])('is for what a project has installed: %j', (dependencies, framework) => {
+    expect(frameworkOf(dependencies)).toBe(framework)
+  })
+})

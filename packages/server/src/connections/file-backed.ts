@@ -1,0 +1,69 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import type { Logger } from 'pino'
+
+/** How often files are looked at. By their state and not by events: Kubernetes swaps links, which few watchers see. */
+const lookEveryMs = 1000
+
+/** A value that may be another one later. */
+export interface Current<Value> {
+  readonly current: Value
+}
+
+/** What was read from files, and is again when they change. A bad version is refused, and the last good one stays. */
+export class FileBacked<Value> implements Current<Value> {
+  readonly files: readonly string[]
+  readonly #read: () => Value
+  readonly #listeners = new Set<() => void>()
+  #current: Value
+
+  /** Reads at once. Without files the value never changes. */
+  constructor(files: readonly string[], read: () => Value) {
+    this.files = files
+    this.#read = read
+    this.#current = read()
+  }
+
+  get current(): Value {
+    return this.#current
+  }
+
+  /** Calls a listener with each new version, until the returned function is called. */
+  onChange(listener: (value: Value) => void): () => void {
+    const changed = (): void => listener(this.#current)
+    this.#listeners.add(changed)
+    return () => this.#listeners.delete(changed)
+  }
+
+  /** Reads again; throws, and changes nothing, when that cannot be used. */
+  reload(): void {
+    this.#current = this.#read()
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** Follows the files of all that was read from some. `reload` reads all of them at once, as for SIGHUP. */
+export function followFiles(followed: readonly FileBacked<unknown>[], log: Logger): { reload(): void; stop(): void } {
+  const read = (each: FileBacked<unknown>): void => {
+    try {
+      each.reload()
+      log.info({ files: each.files }, 'read again')
+    } catch (error) {
+      log.error({ files: each.files }, `the last good version stays in use: ${(error as Error).message}`)
+    }
+  }
+  const stops = followed.flatMap((each) =>
+    each.files.map((file) => {
+      const changed = (): void => read(each)
+      watchFile(file, { interval: lookEveryMs, persistent: false }, changed)
+      return () => unwatchFile(file, changed)
+    }),
+  )
+  return {
+    reload() {
+      for (const each of followed) if (each.files.length > 0) read(each)
+    },
+    stop() {
+      for (const stop of stops) stop()
+    },
+  }
+}

@@ -1,0 +1,183 @@
+import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RecountStats, RuleStats } from 'sluice/reports'
+
+/** What all processes of a service decided, from their reports. */
+export interface FleetStats {
+  readonly decisions: DecisionCounts
+  /** The last 60 seconds, the present one last. */
+  readonly recent: readonly DecisionCounts[]
+  readonly rules: readonly RuleStats[]
+  /** How often sources of truth were asked. */
+  readonly recounts: readonly RecountStats[]
+  readonly replicas: readonly ReplicaStats[]
+}
+
+/** One process, with everything it reported. */
+export interface ReplicaStats {
+  readonly replica: string
+  readonly host: string
+  readonly pid: number
+  readonly uptimeSeconds: number
+  readonly ageMs: number
+  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
+  readonly omitted: readonly string[]
+}
+
+const seconds = 60
+
+/** Adds up the reports of a service. `top` is how many keys each rule has at most. */
+export function fleetStats(reports: readonly ReceivedReport[], top: number, nowMs: number): FleetStats {
+  const limiters = reports.flatMap(({ report, ageMs }) =>
+    report.sections.filter(isLimiter).map((section) => ({ stats: section.stats, ageMs })),
+  )
+  return {
+    decisions: limiters.map(({ stats }) => stats.decisions).reduce(add, none),
+    recent: recentOf(limiters),
+    rules: rulesOf(
+      limiters.flatMap(({ stats }) => stats.rules),
+      top,
+    ),
+    // Versions of Sluice that do not report them yet have none.
+    recounts: recountsOf(limiters.flatMap(({ stats }) => stats.recounts ?? []).filter(isRecounts)),
+    replicas: reports.map(({ report: { replica, host, pid, startedAt, sections, omitted }, ageMs }) => ({
+      replica,
+      host,
+      pid,
+      uptimeSeconds: Math.max(0, Math.floor((nowMs - startedAt) / 1000)),
+      ageMs,
+      parts: sections.map(({ kind, name, stats }) => ({ kind, name, stats })),
+      omitted,
+    })),
+  }
+}
+
+type Section = ReceivedReport['report']['sections'][number]
+
+/** Reports may come from another version of Sluice, so what is added up is looked at first. */
+export function isLimiter(section: Section): section is Section & { readonly stats: LimiterStats } {
+  const stats = section.stats as Partial<LimiterStats> | null
+  return (
+    section.kind === 'limiter' &&
+    isCounts(stats?.decisions) &&
+    Array.isArray(stats?.recent) &&
+    stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(isCount)) &&
+    Array.isArray(stats.rules) &&
+    stats.rules.every(isRule) &&
+    hasGoodAdditions(stats)
+  )
+}
+
+/** What came to reports later: it may be missing, but not be something else. */
+function hasGoodAdditions({ second, latency, denials, rules = [] }: Partial<LimiterStats>): boolean {
+  const isGood = (value: unknown): boolean => value === undefined || isCount(value)
+  return (
+    isGood(second) &&
+    (latency === undefined || (Array.isArray(latency) && latency.every(isCount))) &&
+    (denials === undefined || (Array.isArray(denials) && denials.every(isDenial))) &&
+    rules.every(({ shadow, keysOverMs }) => isGood(keysOverMs) && isGood(shadow?.allowed) && isGood(shadow?.denied))
+  )
+}
+
+function isDenial(value: unknown): boolean {
+  const denial = value as Partial<LimiterStats['denials'][number]> | null
+  return (
+    [denial?.number, denial?.agoMs, denial?.cost, denial?.retryAfterMs ?? 0].every(isCount) &&
+    [denial?.rule, denial?.key, denial?.reason, denial?.limit ?? ''].every((text) => typeof text === 'string')
+  )
+}
+
+function isRule(value: unknown): value is RuleStats {
+  const rule = value as Partial<RuleStats> | null
+  return typeof rule?.rule === 'string' && isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule)
+}
+
+/** Sums of many of these stay numbers. */
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+}
+
+function isCounts(value: unknown): value is DecisionCounts {
+  const counts = value as Partial<DecisionCounts> | null | undefined
+  return [counts?.allowed, counts?.denied, counts?.degraded].every(isCount)
+}
+
+function isKeys(value: unknown): value is readonly HotKey[] {
+  return (
+    Array.isArray(value) &&
+    value.every((each) => typeof each?.key === 'string' && isCount(each.count) && isCount(each.error))
+  )
+}
+
+const none: DecisionCounts = Object.freeze({ allowed: 0, denied: 0, degraded: 0 })
+
+function add(a: DecisionCounts, b: DecisionCounts): DecisionCounts {
+  return { allowed: a.allowed + b.allowed, denied: a.denied + b.denied, degraded: a.degraded + b.degraded }
+}
+
+/** Seconds are counted back from now, so an older report is moved by its age. */
+function recentOf(limiters: readonly { readonly stats: LimiterStats; readonly ageMs: number }[]): DecisionCounts[] {
+  return Array.from({ length: seconds }, (_, i) =>
+    limiters
+      .map(({ stats, ageMs }) => {
+        const [allowed = 0, denied = 0, degraded = 0] = stats.recent[i + Math.round(ageMs / 1000)] ?? []
+        return { allowed, denied, degraded }
+      })
+      .reduce(add, none),
+  )
+}
+
+function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
+  return [...grouped(rules)]
+    .map(([rule, each]) => ({
+      rule,
+      ...each.reduce(add, none),
+      shadow: {
+        allowed: each.reduce((sum, { shadow }) => sum + (shadow?.allowed ?? 0), 0),
+        denied: each.reduce((sum, { shadow }) => sum + (shadow?.denied ?? 0), 0),
+      },
+      keysOverMs: each.reduce((most, { keysOverMs }) => Math.max(most, keysOverMs ?? 0), 0),
+      hottest: keysOf(
+        each.flatMap(({ hottest }) => hottest),
+        top,
+      ),
+      mostDenied: keysOf(
+        each.flatMap(({ mostDenied }) => mostDenied),
+        top,
+      ),
+    }))
+    .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
+}
+
+function isRecounts(value: RecountStats): boolean {
+  return [value?.allowed, value?.denied, value?.failed, value?.raised].every(isCount)
+}
+
+function recountsOf(recounts: readonly RecountStats[]): RecountStats[] {
+  const sum = (each: readonly RecountStats[], of: 'allowed' | 'denied' | 'failed' | 'raised'): number =>
+    each.reduce((total, counts) => total + counts[of], 0)
+  return [...grouped(recounts)].map(([rule, each]) => ({
+    rule,
+    allowed: sum(each, 'allowed'),
+    denied: sum(each, 'denied'),
+    failed: sum(each, 'failed'),
+    raised: sum(each, 'raised'),
+  }))
+}
+
+function grouped<Stats extends { readonly rule: string }>(rules: readonly Stats[]): Map<string, Stats[]> {
+  const byName = new Map<string, Stats[]>()
+  for (const each of rules) {
+    const found = byName.get(each.rule)
+    if (found === undefined) byName.set(each.rule, [each])
+    else found.push(each)
+  }
+  return byName
+}
+
+function keysOf(keys: readonly HotKey[], top: number): HotKey[] {
+  const sums = new Map<string, HotKey>()
+  for (const { key, count, error } of keys) {
+    const sum = sums.get(key)
+    sums.set(key, { key, count: count + (sum?.count ?? 0), error: error + (sum?.error ?? 0) })
+  }
+  return [...sums.values()].sort((a, b) => b.count - a.count).slice(0, top)
+}

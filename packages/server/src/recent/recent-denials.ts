@@ -1,0 +1,82 @@
+import type { LimiterEvents } from 'sluice'
+import type { LimiterStats } from 'sluice/reports'
+
+/** A request that was denied. */
+export interface Denial {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly rule: string
+  readonly key: string
+  readonly reason: string
+  /** The limit that stood in the way; null when the store was away or a key was missing. */
+  readonly limit: string | null
+  readonly retryAfterMs: number | null
+  readonly cost: number
+  /** The process that denied it; null for this daemon. */
+  readonly replica: string | null
+}
+
+const perRule = 20
+const maxRules = 1000
+const maxInAll = 1000
+/** Of so many processes it is known what they have reported already. */
+const maxReplicas = 1000
+
+/** The last denials of each rule and of all, of this process and of those that report. */
+export class RecentDenials {
+  readonly #rules = new Map<string, Denial[]>()
+  readonly #heard = new Map<string, number>()
+  #all: Denial[] = []
+  #added = 0
+
+  /** How many were added so far. */
+  get added(): number {
+    return this.#added
+  }
+
+  add({ decision, subjects, cost }: LimiterEvents['decided'], nowMs: number): void {
+    if (decision.allowed) return
+    const { rule, reason, retryAfterMs, limits } = decision
+    const key = subjects.find((subject) => subject.split('/', 2)[1] === rule) ?? ''
+    const limit = limits.find((each) => each.rule === rule && each.retryAfterMs > 0)?.name ?? null
+    const wait = Number.isFinite(retryAfterMs) ? Math.ceil(retryAfterMs) : null
+    this.#keep({ at: Math.round(nowMs), rule, key, reason, limit, retryAfterMs: wait, cost, replica: null })
+  }
+
+  /** What another process has reported; it reports every denial several times. */
+  hear(replica: string, denials: LimiterStats['denials'], sentMs: number): void {
+    const last = this.#heard.get(replica) ?? 0
+    for (const { number, agoMs, ...denial } of denials)
+      if (number > last) this.#keep({ at: Math.round(sentMs - agoMs), ...denial, replica })
+    this.#heard.delete(replica)
+    this.#heard.set(replica, Math.max(last, denials.at(-1)?.number ?? 0))
+    if (this.#heard.size > maxReplicas) this.#heard.delete(this.#heard.keys().next().value!)
+  }
+
+  /** Those of a rule, the newest first. */
+  of(rule: string): readonly Denial[] {
+    return newestFirst(this.#rules.get(rule) ?? [])
+  }
+
+  /** All that came after the first `seen`, the newest first. */
+  since(seen: number): readonly Denial[] {
+    const count = Math.max(0, this.#added - seen)
+    return count === 0 ? [] : newestFirst(this.#all.slice(-count))
+  }
+
+  #keep(denial: Denial): void {
+    this.#added += 1
+    this.#all.push(denial)
+    // Now and then, not with every denial.
+    if (this.#all.length >= 2 * maxInAll) this.#all = this.#all.slice(-maxInAll)
+    const denials = this.#rules.get(denial.rule) ?? []
+    if (denials.length === 0 && this.#rules.size >= maxRules) return
+    if (denials.length >= perRule) denials.shift()
+    denials.push(denial)
+    this.#rules.set(denial.rule, denials)
+  }
+}
+
+function newestFirst(denials: readonly Denial[]): Denial[] {
+  return [...denials].reverse().sort((a, b) => b.at - a.at)
+}

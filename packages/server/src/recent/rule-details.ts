@@ -1,0 +1,92 @@
+import type { Limiter } from 'sluice'
+import { parseReadableKey } from 'sluice/internal'
+import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
+import type { HotKey } from 'sluice/reports'
+
+/** A rule as the policy has it, for people. */
+export interface RuleDescription {
+  readonly name: string
+  readonly mode: 'enforce' | 'shadow'
+  readonly onStoreFailure: string
+  readonly limits: readonly {
+    readonly name: string
+    readonly algorithm: string
+    readonly amount: number
+    readonly periodMs: number
+  }[]
+  /** As written: what it matches, what its key is made of, and what decides on its tier. */
+  readonly match: unknown
+  readonly key: unknown
+  readonly tier: unknown
+}
+
+/** How full one subject is: the share of its tightest limit that is used. */
+export interface Fullness {
+  /** How many subjects are 0-10%, 10-20%, ... 90-100% full. */
+  readonly bins: readonly number[]
+  readonly looked: number
+  /** Whether there were more subjects than are looked at. */
+  readonly isSample: boolean
+}
+
+/** Most subjects that are looked at for one rule. */
+export const maxSubjects = 200
+
+type Described = ReadonlyMap<string, RuleDescription>
+
+/** Describes the rules of the document in force, an object; compiled once for each version. */
+export function ruleDescriptions(
+  document: () => unknown,
+  version: () => string,
+  env: Readonly<Record<string, string | undefined>>,
+): () => Promise<Described> {
+  let known: { readonly version: string; readonly rules: Promise<Described> } | undefined
+  const described = async (written: unknown): Promise<Described> =>
+    written === undefined ? new Map() : describe(await compilePolicyInSlices(written, { env }), written)
+  return () => {
+    if (known?.version !== version()) known = { version: version(), rules: described(document()) }
+    return known.rules
+  }
+}
+
+function describe(policy: CompiledPolicy, document: unknown): Map<string, RuleDescription> {
+  const listed = (document as { readonly rules?: readonly Record<string, unknown>[] }).rules
+  const written = new Map((Array.isArray(listed) ? listed : []).map((rule) => [String(rule.name), rule]))
+  return new Map(
+    policy.rules.map((rule) => {
+      const { match = null, key = null, tier = null } = written.get(rule.name) ?? {}
+      const { limits } = rule.limitsFor('', undefined, Date.now())
+      const description: RuleDescription = {
+        ...{ name: rule.name, mode: rule.mode, onStoreFailure: String(rule.onStoreFailure), match, key, tier },
+        // Classes share what the limit before them counts.
+        limits: limits
+          .filter(({ share }) => !share)
+          .map(({ name, algorithm, amount, periodMs }) => ({ name, algorithm, amount, periodMs })),
+      }
+      return [rule.name, description]
+    }),
+  )
+}
+
+/** Asks the store how full the busiest subjects of a rule are. Those with little traffic are not among them. */
+export async function fullnessOf(limiter: Limiter, keys: readonly HotKey[]): Promise<Fullness> {
+  const subjects = [...new Set(keys.map(({ key }) => key))]
+  const shares = await Promise.all(subjects.slice(0, maxSubjects).map((key) => shareUsed(limiter, key)))
+  const known = shares.filter((share) => share !== undefined)
+  const bins = Array.from({ length: 10 }, (_, i) => known.filter((share) => binOf(share) === i).length)
+  return { bins, looked: known.length, isSample: subjects.length >= maxSubjects }
+}
+
+function binOf(share: number): number {
+  return Math.max(0, Math.min(9, Math.floor(share * 10)))
+}
+
+async function shareUsed(limiter: Limiter, key: string): Promise<number | undefined> {
+  try {
+    const parsed = parseReadableKey(key)
+    const { limits } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    return limits.length === 0 ? undefined : Math.max(...limits.map(({ amount, remaining }) => 1 - remaining / amount))
+  } catch {
+    return undefined
+  }
+}
