@@ -43,7 +43,7 @@ const report = {
   ],
 }
 
-describe('hostile text from requests and reports', { timeout: 60_000 }, () => {
+describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-hostile-'))
   let browser: Browser
   let daemon: Daemon

@@ -35,7 +35,7 @@ const readFocus = (page: Page): Promise<Focus | undefined> =>
     }
   })
 
-describe('with the keyboard alone', { timeout: 60_000 }, () => {
+describe('with the keyboard alone', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-keyboard-'))
   let browser: Browser
   let daemon: Daemon
@@ -100,7 +100,7 @@ describe('with the keyboard alone', { timeout: 60_000 }, () => {
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect((await readFocus(page))?.name).toContain('Reset')
+    await expect.poll(async () => (await readFocus(page))?.name).toContain('Reset')
     stop()
     expect(wrong).toEqual([])
     await close()

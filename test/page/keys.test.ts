@@ -2,11 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
+import { createLimiter, memoryStore } from 'sluice'
+import { daemonReports, partReport, startReports } from 'sluice/reports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { adminToken, openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
 
 const policy = `service: shop
 rules:
@@ -18,6 +20,7 @@ rules:
   - { name: per-user, limits: { rpd: 3 } }
   - { name: address, key: ip, limits: { rpm: 120 } }
   - { name: new-daily-cap, match: { path: /v1/analyze }, key: headers.x-tenant, limits: { rpd: 40000 }, mode: shadow }
+  - { name: by-plan, match: { path: /v1/plan }, key: [headers.x-tenant, headers.x-region ?? eu], tier: { by: context.user.plan, default: free } }
   - { name: exports, match: { path: "/v1/export/*" }, key: headers.x-tenant, limits: { amount: 5, algorithm: concurrency } }
 `
 const curl = `curl 'https://api.example/v1/analyze' \\
@@ -26,9 +29,10 @@ const curl = `curl 'https://api.example/v1/analyze' \\
   --json $'{"language":"en","text":"it\\'s fine"}'`
 const hostile = '<img src=x onerror=alert(1)>'
 
-describe('the page of keys', { timeout: 60_000 }, () => {
+describe('the page of keys', { timeout: 120_000 }, () => {
   let browser: Browser
   let daemon: Daemon
+  let reporting: ReturnType<typeof startReports> | undefined
   const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'))
   const file = join(folder, 'sluice.yaml')
   beforeAll(async () => {
@@ -41,9 +45,23 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     for (let i = 0; i < 3; i++) await take('ada', 'per-user', 1)
     await take(hostile, 'per-user', 2)
     await take('grace', 'per-user', 1)
+    for (let i = 0; i < 3; i++) await take('eve', 'per-user', 4)
+    const other = await createLimiter({
+      policy: { service: 'shop', rules: [{ name: 'per-user', limits: { rpd: 3 } }] },
+      store: memoryStore(),
+    })
+    reporting = startReports({
+      service: 'shop',
+      to: daemonReports(daemon.url, { token: adminToken }),
+      parts: [partReport('limiter', other)],
+    })
+    await other.take('reported', { cost: 4 })
+    await reporting.send()
+    await other.close()
   })
   afterAll(async () => {
     await browser?.close()
+    await reporting?.close()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
@@ -56,7 +74,14 @@ describe('the page of keys', { timeout: 60_000 }, () => {
   test('a pasted curl command is explained, and its secrets stay out of the address', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
     await page.getByText('Whose requests are you looking for?').waitFor()
+    // Who is denied is one click away, also from a process that only reports.
+    await page.getByRole('region', { name: 'Most denied keys' }).getByRole('link', { name: 'eve' }).waitFor()
+    const denials = page.getByRole('region', { name: 'Recent denials' })
+    await denials.getByRole('link', { name: 'reported' }).waitFor()
+    expect(await seriousFindings(page)).toEqual([])
     await picture(page, 'keys-empty')
+    await page.getByRole('region', { name: 'Hottest keys' }).getByRole('link', { name: 'acme / en' }).click()
+    await page.getByRole('heading', { name: 'acme / en' }).waitFor()
     await ask(page, curl)
     await page.getByText('It would pass now').waitFor()
     await page.getByText('POST /v1/analyze, read from curl').waitFor()
@@ -129,6 +154,31 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await close()
   })
 
+  test('what only requests tell is asked for, and nothing is guessed without it', async () => {
+    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys?key=shop%2Fby-plan%2Facme%2Feu' })
+    await page.getByText('Its tier comes from the request, so its limits are not known here.').waitFor()
+    await page.getByLabel('as if its tier were').fill('standard')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('1,000 left', { exact: true }).waitFor()
+    expect(page.url()).toContain('tier=standard')
+    await ask(page, 'acme / eu')
+    await page.getByText('tier standard').first().waitFor()
+    await page.getByLabel('as if its tier were').fill('')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Not known: it depends on a tier that only requests tell').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-unknown-desktop-light')
+    await ask(page, `curl -H 'x-tenant: acme' https://api.example/v1/plan`)
+    await page.getByText('its tier comes from context.user.plan, which was not given').waitFor()
+    await page.getByLabel('with the context').fill('user.plan=enterprise, user.id=1')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('tier enterprise').waitFor()
+    await page.getByText('It would pass now').waitFor()
+    await picture(page, 'keys-context-desktop-light')
+    expect(wrong).toEqual([])
+    await close()
+  })
+
   test('a key is shown as text, whatever it contains', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/keys', width: 'phone' })
     await ask(page, hostile)
@@ -160,7 +210,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await dialog.getByRole('button', { name: 'Reset' }).click()
     await page.getByText('Reset: the key starts with its whole limits.').waitFor()
     await page.getByText('3 left', { exact: true }).waitFor()
-    await page.getByText('by page from').or(page.getByText('by token from')).waitFor()
+    await page.getByText(/by \S+ from/).waitFor()
     expect(wrong).toEqual([])
     await close()
   })
@@ -173,7 +223,7 @@ describe('the page of keys', { timeout: 60_000 }, () => {
     await page.getByLabel('for how long').selectOption('4 hours')
     await page.getByRole('button', { name: 'Override …' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('3 per day becomes 500 per day').waitFor()
+    await dialog.getByText(/Now 3 per day\. Until .*500 per day/).waitFor()
     // Another operator pushes before it is confirmed.
     await send(`${daemon.url}/v1/policy`, 'PUT', readFileSync(file, 'utf8').replace('rpm: 120', 'rpm: 121'))
     await dialog.getByRole('button', { name: 'Override' }).click()

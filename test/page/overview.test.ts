@@ -97,7 +97,7 @@ describe('the overview', () => {
     view = await openView(browser, one)
     const { page } = view
     const store = page.getByRole('region', { name: 'Store' })
-    await store.getByText('2', { exact: true }).waitFor()
+    await store.locator('dt:text-is("Replicas") + dd:text-is("2")').waitFor()
     expect(await store.textContent()).toMatch(/Shown by\S.* · \d+/)
     await page.waitForFunction(async () => {
       const rows = await fetch('./v1/rules').then((response) => response.json())

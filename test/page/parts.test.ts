@@ -74,7 +74,7 @@ const sections = [
   { kind: 'presence', name: 'rooms', stats: { channels: 12, members: 340 } },
 ]
 
-describe('the page of parts', { timeout: 60_000 }, () => {
+describe('the page of parts', { timeout: 120_000 }, () => {
   let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
@@ -115,7 +115,7 @@ describe('the page of parts', { timeout: 60_000 }, () => {
   ] as const)('shows each part with what matters, trouble first, %s, %s', async (width, theme) => {
     await report()
     const { page, wrong, close } = await openView(browser, daemon, { view: '/parts', width, theme })
-    await page.getByText('9 parts in 2 processes, 5 to look at').waitFor()
+    await page.getByText('9 parts in 2 processes, 6 to look at').waitFor()
     const breakers = page.getByRole('table', { name: 'Breakers' }).getByRole('row')
     expect(await breakers.nth(1).getByRole('cell').allTextContents()).toEqual(
       expect.arrayContaining([

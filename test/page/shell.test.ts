@@ -21,7 +21,7 @@ describe('the shell of the page', () => {
     ['dark', 'phone'],
   ] as const)('signs in and opens every page, %s, %s', async (theme, width) => {
     const { page, wrong, close } = await openView(browser, daemon, { theme, width })
-    for (const name of ['Rules', 'Keys', 'Policy', 'Parts', 'Overview']) {
+    for (const name of ['Rules', 'Keys', 'Policy', 'Parts', 'Audit', 'Overview']) {
       await page.getByRole('link', { name, exact: true }).click()
       await page.waitForFunction((title) => document.title === title, `${name} · Sluice`)
       await page.locator('#main > :not(.loading)').first().waitFor()

@@ -28,7 +28,7 @@ describe('signing in to the page', () => {
     const { page, wrong } = view
     await page.getByLabel('Code or admin token').fill('wrong-token')
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').getByText('neither the admin token nor a code').waitFor()
+    await page.getByRole('alert').getByText('neither a token nor a code').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     expect(await sidewaysScroll(page)).toBeUndefined()
     await picture(page, `sign-in-${width}-${theme}`)

@@ -13,7 +13,7 @@ const views = [
   ['Parts', '/parts', '**/v1/stats*'],
 ] as const
 
-describe.each(views)('the page of %s', { timeout: 60_000 }, (name, view, route) => {
+describe.each(views)('the page of %s', { timeout: 120_000 }, (name, view, route) => {
   let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {

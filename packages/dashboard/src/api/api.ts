@@ -15,10 +15,6 @@ export class ApiError extends Error {
     this.code = typeof problem.code === 'string' ? problem.code : undefined
     this.extra = problem
   }
-
-  get isUnreachable(): boolean {
-    return this.status === 0
-  }
 }
 
 export interface ApiOptions {

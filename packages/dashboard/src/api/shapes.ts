@@ -6,8 +6,10 @@ export type {
   Limit,
   LimitsSpec,
 } from '../../../server/src/http/shapes/decisions.ts'
+export type { TextRange } from '../../../server/src/http/shapes/operating.ts'
 export type {
   Denial,
+  Denials,
   Overview,
   RuleDetails,
   RuleLimit,
@@ -15,5 +17,12 @@ export type {
   Rules,
   Step,
 } from '../../../server/src/http/shapes/page.ts'
-export type { AuditEntry, Policy } from '../../../server/src/http/shapes/policy.ts'
-export type { HotKey } from '../../../server/src/http/shapes/stats.ts'
+export type {
+  AuditEntry,
+  Difference,
+  Policy,
+  PolicyOutcome,
+  PolicyVersions,
+  Trial,
+} from '../../../server/src/http/shapes/policy.ts'
+export type { HotKey, Stats } from '../../../server/src/http/shapes/stats.ts'

@@ -7,6 +7,7 @@ import { followLive } from '../live/live.ts'
 import { Header } from './header.tsx'
 import { LazyPage } from './lazy-page.tsx'
 import { pages } from './pages.ts'
+import { ProxyNotice } from './proxy-notice.tsx'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
@@ -19,7 +20,7 @@ export function App() {
   useEffect(() => void resumeSession(), [])
   useEffect(() => {
     // A stream that was refused may mean that the session has ended; a request shows whether it has.
-    return session === 'signed-in' ? followLive(() => void checkSession()) : undefined
+    return session === 'signed-in' ? followLive(checkSession) : undefined
   }, [session])
   if (session === 'unknown') return <Loading />
   if (session !== 'signed-in') return <SignIn why={session} />
@@ -30,6 +31,7 @@ export function App() {
       </button>
       <Header current={entry?.segment} />
       <main class="page" id="main" tabIndex={-1}>
+        <ProxyNotice />
         {entry === undefined ? (
           <EmptyState title="There is no such page" text="The address may be of another version of Sluice." />
         ) : (

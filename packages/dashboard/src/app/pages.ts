@@ -11,6 +11,8 @@ export interface PageEntry {
   /** A page that is loaded from the start, or when it is first opened. */
   readonly page: Page | (() => Promise<Page>)
   readonly lazy: boolean
+  /** Left out for people who may only look. */
+  readonly forAdmins?: boolean
 }
 
 const lazily = (segment: string, title: string, load: () => Promise<{ readonly default: Page }>): PageEntry => ({
@@ -27,4 +29,5 @@ export const pages: readonly PageEntry[] = [
   lazily('keys', 'Keys', () => import('../pages/keys/index.tsx')),
   lazily('policy', 'Policy', () => import('../pages/policy/index.tsx')),
   lazily('parts', 'Parts', () => import('../pages/parts/index.tsx')),
+  { ...lazily('audit', 'Audit', () => import('../pages/audit/index.tsx')), forAdmins: true },
 ]

@@ -34,7 +34,9 @@ export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ag
           {isFull ? <b class="deny">full: {nextUnit(limit, ageMs)}</b> : `${(amount - used).toLocaleString('en')} left`}
         </span>
         <span>
-          {windowMs > 0 && used > 0 ? `whole again in ${formatDuration(Math.max(0, limit.resetMs - ageMs))}` : ''}
+          {windowMs > 0 && used > 0
+            ? `all ${whole} again in ${formatDuration(Math.max(0, limit.resetMs - ageMs))}`
+            : ''}
         </span>
       </div>
     </div>

@@ -17,3 +17,25 @@ export function Notice(props: {
     </div>
   )
 }
+
+/** How an action of the reader ended. */
+export interface Done {
+  readonly kind: keyof typeof marks
+  readonly text: string
+}
+
+/** Says how an action ended, if there was one. */
+export function DoneNotice({
+  done,
+  children,
+}: {
+  readonly done: Done | undefined
+  readonly children?: ComponentChildren
+}) {
+  if (done === undefined) return null
+  return (
+    <Notice kind={done.kind} live>
+      {done.text} {children}
+    </Notice>
+  )
+}

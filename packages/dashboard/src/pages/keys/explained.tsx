@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { ExplainedRule, Explanation } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
@@ -7,22 +6,21 @@ import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { formatDuration } from '../../format/time.ts'
-import { goTo, linkTo, useRoute } from '../../hooks/router.ts'
+import { linkTo } from '../../hooks/router.ts'
 import { useNow } from '../../hooks/use-now.ts'
+import { Assumed } from './assumed.tsx'
 
 interface Props {
   readonly body: { readonly key: unknown } | { readonly request: unknown }
   readonly what: string
   readonly notes: readonly string[]
-  /** The address that the request is assumed to come from; undefined for keys. */
-  readonly ip?: string
 }
 
 /** Explaining spends nothing, so it is repeated automatically. */
 const againMs = 4000
 
 /** What every rule decides for a key or a request. */
-export function Explained({ body, what, notes, ip }: Props) {
+export function Explained({ body, what, notes }: Props) {
   const { data, error, atMs, reload } = useApi<Explanation>('/v1/explain', againMs, body)
   const nowMs = useNow()
   // An old explanation is not shown beside an error: its countdown would go on to an answer that nobody gave.
@@ -44,7 +42,11 @@ export function Explained({ body, what, notes, ip }: Props) {
           {note}
         </Notice>
       ))}
-      {ip !== undefined && <Address ip={ip} />}
+      {'request' in body ? (
+        <Assumed names={['ip', 'context']} />
+      ) : (
+        <Assumed names={['tier']} isNeeded={data.rules.some(({ tierUnknown }) => tierUnknown)} />
+      )}
       {shown.map((rule) => (
         <MatchedRule key={rule.rule} rule={rule} ageMs={ageMs} />
       ))}
@@ -86,27 +88,32 @@ function Verdict(props: {
   readonly again: () => void
 }) {
   const { decision, rules, policyVersion } = props.explanation
-  const { allowed, rule, reason, retryAfterMs } = decision
-  const waitMs = retryAfterMs === null ? Number.POSITIVE_INFINITY : retryAfterMs - props.ageMs
-  const passes = allowed || (reason === 'quota' && waitMs <= 0)
+  const waitMs = decision?.retryAfterMs == null ? Number.POSITIVE_INFINITY : decision.retryAfterMs - props.ageMs
+  const endsByItself = decision?.reason === 'quota' || decision?.reason === 'blocked'
+  const passes = decision && (decision.allowed || (endsByItself && waitMs <= 0))
+  const [mark, tone] = decision === null ? ['?', 'unknown'] : passes ? ['✓', 'pass'] : ['✕', 'deny']
   return (
     <section class="panel verdict" aria-live="polite">
-      <div class={`verdict-mark ${passes ? 'verdict-pass' : 'verdict-deny'}`} aria-hidden="true">
-        {passes ? '✓' : '✕'}
+      <div class={`verdict-mark verdict-${tone}`} aria-hidden="true">
+        {mark}
       </div>
       <div class="verdict-text">
-        <strong>{passes ? passText(rules) : denyText(rule, reason)}</strong>
-        <div class="soft">
-          {!passes && reason === 'quota' && (
-            <span>
-              {Number.isFinite(waitMs)
-                ? `It would pass in ${formatDuration(waitMs)}. `
-                : 'It never passes: it costs more than a limit allows. '}
-            </span>
-          )}
-          <span class="verdict-what">{props.what}</span>
-        </div>
-        {decision.degraded && (
+        <strong>
+          {decision === null
+            ? 'Not known: it depends on a tier that only requests tell'
+            : passes
+              ? passText(rules)
+              : denyText(decision.rule, decision.reason)}
+        </strong>
+        {!passes && endsByItself && (
+          <div class="soft">
+            {Number.isFinite(waitMs)
+              ? `It would pass in ${formatDuration(waitMs)}.`
+              : 'It never passes: it costs more than a limit allows.'}
+          </div>
+        )}
+        <div class="soft verdict-what">{props.what}</div>
+        {decision?.degraded && (
           <div class="soft">The store could not be asked, so this is what rules do without it.</div>
         )}
       </div>
@@ -128,6 +135,8 @@ function passText(rules: readonly ExplainedRule[]): string {
 
 function denyText(rule: string | null, reason: string): string {
   if (reason === 'missing-key') return `Refused by ${rule}: it lacks what the rule's key is made of`
+  if (reason === 'forbidden') return `Denied by ${rule}: its limits for this key are deny`
+  if (reason === 'blocked') return `Denied by ${rule}: the key is blocked for a while`
   if (reason === 'unavailable') return `Denied by ${rule}, as the store cannot be asked`
   return `Denied by ${rule}`
 }
@@ -159,38 +168,12 @@ function MatchedRule({ rule, ageMs }: { readonly rule: ExplainedRule; readonly a
           <code>{rule.key}</code> <CopyButton text={rule.key} what={`the key of ${rule.rule}`} />
         </p>
       )}
+      {rule.fixed && <p>{rule.fixed === 'deny' ? 'Nothing passes.' : 'Nothing is limited.'}</p>}
       <div class="gauges">
         {rule.limits.map((limit) => (
           <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
         ))}
       </div>
     </Panel>
-  )
-}
-
-/** A pasted request does not contain its source address, and rules often use it. */
-function Address({ ip }: { readonly ip: string }) {
-  const { query } = useRoute()
-  const [text, setText] = useState(ip)
-  return (
-    <form
-      class="address"
-      onSubmit={(event) => {
-        event.preventDefault()
-        goTo(linkTo(['keys'], { ...query, ip: text.trim() }), { replace: true })
-      }}
-    >
-      <label for="ip">as if it came from</label>
-      <input
-        id="ip"
-        class="input mono"
-        placeholder="192.0.2.1"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <button class="button" type="submit">
-        Apply
-      </button>
-    </form>
   )
 }

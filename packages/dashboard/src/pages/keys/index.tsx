@@ -4,6 +4,8 @@ import { useApi } from '../../api/use-api.ts'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import type { PageProps } from '../../hooks/router.ts'
 import { goTo, linkTo } from '../../hooks/router.ts'
+import { contextOf } from './assumed.tsx'
+import { BusyKeys } from './busy-keys.tsx'
 import { Explained } from './explained.tsx'
 import { KeyDetail } from './key-detail.tsx'
 import { type Input, readInput } from './read/read-input.ts'
@@ -13,14 +15,15 @@ import './keys.css'
 
 /** Type a key or paste a request, and see which rules apply, why, and when it would pass. */
 export default function Keys({ route }: PageProps) {
-  const { key: linked, request: linkedRequest, ip = '' } = route.query
+  const { key: linked, request: linkedRequest, ip = '', context = '', tier = '' } = route.query
+  const assumed = { ip, context, tier }
   const policy = useApi<Policy>('/v1/policy')
   const [text, setText] = useState(linked ?? linkedRequest ?? '')
   // The current subject; a request with its secrets is only here, and the address has it without them.
   const [asked, setAsked] = useState(text)
   useEffect(() => {
     const next = linked ?? linkedRequest ?? ''
-    if (linkOf(readInput(asked, policy.data?.service), ip) === linkTo(['keys'], route.query)) return
+    if (linkOf(readInput(asked, policy.data?.service), assumed) === linkTo(['keys'], route.query)) return
     setText(next)
     setAsked(next)
   }, [linked, linkedRequest])
@@ -29,7 +32,7 @@ export default function Keys({ route }: PageProps) {
   const show = (next: string): void => {
     setText(next)
     setAsked(next)
-    goTo(linkOf(readInput(next, service), ip))
+    goTo(linkOf(readInput(next, service), assumed))
   }
   const isLong = text.includes('\n') || text.length > 80
   return (
@@ -67,30 +70,50 @@ export default function Keys({ route }: PageProps) {
       </form>
       {policy.error && <ErrorState error={policy.error} retry={policy.reload} />}
       {policy.data === undefined && policy.error === undefined && <Loading />}
-      {policy.data && <Shown input={input} policy={policy.data} ip={ip} />}
+      {policy.data && <Shown input={input} policy={policy.data} assumed={assumed} />}
     </>
   )
 }
 
-function Shown({ input, policy, ip }: { readonly input: Input; readonly policy: Policy; readonly ip: string }) {
+interface Assumption {
+  readonly ip: string
+  readonly context: string
+  readonly tier: string
+}
+
+function Shown(props: { readonly input: Input; readonly policy: Policy; readonly assumed: Assumption }) {
+  const { input, policy } = props
+  const { ip, context, tier } = props.assumed
   switch (input.kind) {
     case 'nothing':
-      return <Nothing service={policy.service} rule={policy.rules[0]} />
+      return (
+        <>
+          <Nothing service={policy.service} rule={policy.rules[0]} />
+          <BusyKeys />
+        </>
+      )
     case 'wrong':
       return <EmptyState title="That is neither a key nor a request" text={input.message} />
     case 'full-key':
-      return <KeyDetail readable={input.key} />
+      return <KeyDetail readable={input.key} tier={tier} />
     case 'key':
-      return <Explained body={{ key: input.key }} what={keyText(input.key)} notes={[]} />
+      return (
+        <Explained body={{ key: input.key, ...(tier === '' ? {} : { tier }) }} what={keyText(input.key)} notes={[]} />
+      )
     case 'request': {
       const hidden = secretHeaders(input.request)
       const notes = [
         ...input.notes,
         ...(hidden.length > 0 ? [`The address of this page leaves out ${hidden.join(', ')}.`] : []),
       ]
-      const request = ip === '' ? input.request : { ...input.request, ip }
+      const given = contextOf(context)
+      const request = {
+        ...input.request,
+        ...(ip === '' ? {} : { ip }),
+        ...(given === undefined ? {} : { context: given }),
+      }
       const what = `${input.request.method} ${input.request.path}, read from ${input.from}`
-      return <Explained body={{ request }} what={what} notes={notes} ip={ip} />
+      return <Explained body={{ request }} what={what} notes={notes} />
     }
   }
 }
@@ -98,11 +121,12 @@ function Shown({ input, policy, ip }: { readonly input: Input; readonly policy: 
 const keyText = (key: string | readonly unknown[]): string =>
   typeof key === 'string' ? `the key ${key}` : `the key of ${key.length} parts ${key.join(' / ')}`
 
-function linkOf(input: Input, ip: string): string {
-  if (input.kind === 'full-key') return linkTo(['keys'], { key: input.key })
+function linkOf(input: Input, { ip, context, tier }: Assumption): string {
+  if (input.kind === 'full-key') return linkTo(['keys'], { key: input.key, tier })
   if (input.kind === 'key')
-    return linkTo(['keys'], { key: typeof input.key === 'string' ? input.key : JSON.stringify(input.key) })
-  if (input.kind === 'request') return linkTo(['keys'], { request: JSON.stringify(forLink(input.request)), ip })
+    return linkTo(['keys'], { key: typeof input.key === 'string' ? input.key : JSON.stringify(input.key), tier })
+  if (input.kind === 'request')
+    return linkTo(['keys'], { request: JSON.stringify(forLink(input.request)), ip, context })
   return linkTo(['keys'])
 }
 

@@ -1,27 +1,33 @@
 import { useState } from 'preact/hooks'
 import { api } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
+import { person } from '../../api/session.ts'
 import type { AuditEntry, Inspection } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Gauge } from '../../components/gauge.tsx'
-import { Notice } from '../../components/notice.tsx'
+import { type Done, DoneNotice, Notice } from '../../components/notice.tsx'
+import { OperatorChanges } from '../../components/operator-changes.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
+import { keyParts } from '../../format/key.ts'
 import { formatDuration } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
 import { useNow } from '../../hooks/use-now.ts'
+import { useValue } from '../../hooks/value.ts'
+import { Assumed } from './assumed.tsx'
 import { Override } from './override.tsx'
 
 /** One bucket: how full it is, what holds places in it, and what can be done about it. */
-export function KeyDetail({ readable }: { readonly readable: string }) {
-  const { data, error, atMs, reload } = useApi<Inspection>(keyPath('/v1/keys/', readable), 2000)
-  const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=200', 5000)
+export function KeyDetail({ readable, tier }: { readonly readable: string; readonly tier: string }) {
+  const search = tier === '' ? '' : `?tier=${encodeURIComponent(tier)}`
+  const { data, error, atMs, reload } = useApi<Inspection>(`${keyPath('/v1/keys/', readable)}${search}`, 2000)
+  const mayAudit = useValue(person).role === 'admin'
+  const audit = useApi<{ entries: readonly AuditEntry[] }>(mayAudit ? '/v1/audit?limit=200' : undefined, 5000)
   const nowMs = useNow()
   const [isAsked, setAsked] = useState(false)
-  const [done, setDone] = useState<{ kind: 'good' | 'bad'; text: string }>()
+  const [done, setDone] = useState<Done>()
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="key" />
   const ageMs = Math.max(0, nowMs - (atMs ?? nowMs))
   const changed = (): void => {
@@ -42,7 +48,7 @@ export function KeyDetail({ readable }: { readonly readable: string }) {
   return (
     <>
       <Panel
-        title={partsOf(data.key)}
+        title={keyParts(data.key)}
         note={
           <>
             of the rule <a href={linkTo(['rules', data.rule])}>{data.rule}</a>
@@ -62,12 +68,9 @@ export function KeyDetail({ readable }: { readonly readable: string }) {
             These figures are {formatDuration(ageMs)} old: {error.message}
           </Notice>
         )}
-        {done && (
-          <Notice kind={done.kind} live>
-            {done.text}
-          </Notice>
-        )}
+        <DoneNotice done={done} />
         <p>{standing(data, ageMs)}</p>
+        <Assumed names={['tier']} isNeeded={data.tierUnknown} />
         <div class="gauges">
           {data.limits.map((limit) => (
             <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
@@ -76,7 +79,7 @@ export function KeyDetail({ readable }: { readonly readable: string }) {
         {data.holds.length > 0 && <Holds holds={data.holds} />}
       </Panel>
       <Override inspection={data} readable={readable} onChange={changed} />
-      {entries.length > 0 && <Changes entries={entries} />}
+      <OperatorChanges entries={entries.slice(0, 10)} />
       {isAsked && (
         <Confirm title="Reset this key?" action="Reset" onConfirm={reset} onCancel={() => setAsked(false)}>
           <p>
@@ -89,15 +92,9 @@ export function KeyDetail({ readable }: { readonly readable: string }) {
   )
 }
 
-/** The key without service and rule, with the escapes of its parts undone: for display only. */
-function partsOf(key: string): string {
-  const parts = key.split('/').slice(2)
-  return parts
-    .map((part) => part.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))))
-    .join(' / ')
-}
-
-function standing({ limits }: Inspection, ageMs: number): string {
+function standing({ limits, fixed, tierUnknown }: Inspection, ageMs: number): string {
+  if (tierUnknown) return 'Its tier comes from the request, so its limits are not known here.'
+  if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
   const waits = limits.map(({ retryAfterMs }) =>
     retryAfterMs === null ? Number.POSITIVE_INFINITY : retryAfterMs - ageMs,
@@ -134,28 +131,5 @@ function Holds({ holds }: Pick<Inspection, 'holds'>) {
       </ul>
       {holds.length > 50 && <p class="soft small">and {holds.length - 50} more</p>}
     </details>
-  )
-}
-
-const words: Readonly<Record<string, string>> = {
-  'key.reset': 'Reset',
-  'override.set': 'Override set',
-  'override.remove': 'Override removed',
-}
-
-function Changes({ entries }: { readonly entries: readonly AuditEntry[] }) {
-  return (
-    <Panel title="Changes by operators" note="through this daemon, since it started">
-      <ul class="feed">
-        {entries.slice(0, 10).map(({ id, what, when, who }) => (
-          <li key={id}>
-            {words[what] ?? what}
-            <div class="soft small">
-              <RelativeTime atMs={Date.parse(when)} /> · by {who.via} from {who.address}
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Panel>
   )
 }

@@ -44,6 +44,7 @@ export function limitsOf(inspection: Inspection, amounts: Readonly<Record<string
 
 /** Limits in a few words: `100 per minute, 5 in flight`. */
 export function shortText(limits: LimitsSpec | null): string {
+  if (typeof limits === 'string') return limits === 'deny' ? 'nothing' : 'unlimited'
   return [limits ?? []]
     .flat()
     .flatMap((spec: Spec) =>
@@ -60,6 +61,7 @@ export function shortText(limits: LimitsSpec | null): string {
 /** As the policy writes them; where a tier provides them, as they are. */
 function specsOf({ override, written, limits }: Inspection): readonly Spec[] {
   const spec = override?.limits ?? written
+  if (typeof spec === 'string') return []
   if (spec !== null) return [spec].flat() as Spec[]
   return limits.map(({ name, amount, windowMs }) => {
     if (windowMs === 0) return { name, amount, algorithm: 'concurrency' }

@@ -4,7 +4,7 @@ import { keyPath } from '../../api/key-path.ts'
 import type { Inspection, Policy } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { Notice } from '../../components/notice.tsx'
+import { type Done, DoneNotice, Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatMoment } from '../../format/time.ts'
@@ -32,12 +32,16 @@ export function Override({ inspection, readable, onChange }: Props) {
   const [amounts, setAmounts] = useState<Readonly<Record<string, string>>>({})
   const [length, setLength] = useState('3600000')
   const [asked, setAsked] = useState<{ verb: 'set' | 'remove'; etag: string; version: string }>()
-  const [done, setDone] = useState<{ kind: 'good' | 'bad' | 'warn'; text: string }>()
+  const [done, setDone] = useState<Done>()
   const [isBusy, setBusy] = useState(false)
   const { override } = inspection
   const readOnly = policy.data?.readOnly
   const until = new Date(Date.now() + Number(length)).toISOString()
   const isExpired = override?.until !== undefined && new Date(override.until).getTime() <= Date.now()
+
+  // With the same numbers nothing but the end of an override could change.
+  const isChanged =
+    override !== null || fields.some(({ id, amount }) => amounts[id] !== undefined && Number(amounts[id]) !== amount)
 
   const ask = async (verb: 'set' | 'remove'): Promise<void> => {
     setDone(undefined)
@@ -101,11 +105,7 @@ export function Override({ inspection, readable, onChange }: Props) {
         </p>
       )}
       {readOnly && <Notice kind="info">Overrides cannot be set here. {readOnly}</Notice>}
-      {done && (
-        <Notice kind={done.kind} live>
-          {done.text} {done.kind === 'good' && <a href={linkTo(['policy'])}>See the policy</a>}
-        </Notice>
-      )}
+      <DoneNotice done={done}>{done?.kind === 'good' && <a href={linkTo(['policy'])}>See the policy</a>}</DoneNotice>
       <form
         class="override"
         onSubmit={(event) => {
@@ -144,7 +144,7 @@ export function Override({ inspection, readable, onChange }: Props) {
               ))}
             </select>
           </label>
-          <button class="button" type="submit">
+          <button class="button" type="submit" disabled={!isChanged}>
             Override …
           </button>
         </fieldset>
@@ -162,8 +162,8 @@ export function Override({ inspection, readable, onChange }: Props) {
           </p>
           {asked.verb === 'set' && (
             <p>
-              {shortText(override?.limits ?? inspection.written) || 'its present limits'} becomes{' '}
-              <b>{shortText(limitsOf(inspection, amounts))}</b> until {formatMoment(Date.parse(until))}.
+              Now {shortText(limitsOf(inspection, {}))}. Until {formatMoment(Date.parse(until))}:{' '}
+              <b>{shortText(limitsOf(inspection, amounts))}</b>.
             </p>
           )}
           <p>The policy is pushed to every replica as a new version, on top of version {asked.version}.</p>

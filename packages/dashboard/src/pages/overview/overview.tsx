@@ -44,7 +44,7 @@ export function Overview() {
             }
           >
             <Chart timeline={timeline} minutes={minutes} />
-            <Legend />
+            <Legend historyUrl={data.historyUrl} />
           </Panel>
           <Refused refused={data.refused} />
           <BusiestRules />
@@ -59,7 +59,7 @@ export function Overview() {
   )
 }
 
-function Legend() {
+function Legend({ historyUrl }: { readonly historyUrl: string | null }) {
   return (
     <p class="legend soft small">
       <span>
@@ -71,6 +71,11 @@ function Legend() {
       <span>
         <i class="swatch swatch-degraded" /> degraded: decided without the store
       </span>
+      {historyUrl !== null && (
+        <a class="legend-link" href={historyUrl} target="_blank" rel="noopener noreferrer">
+          Further back than 15 minutes
+        </a>
+      )}
     </p>
   )
 }

@@ -8,9 +8,9 @@ import { live } from '../../live/live.ts'
 import { happeningWords, storeName } from './words.ts'
 
 const breakers: Readonly<Record<string, string>> = {
-  closed: 'closed: asked as usual',
-  open: 'open: left alone',
-  'half-open': 'half-open: being tried',
+  closed: 'closed: decisions go to the store',
+  open: 'open: not called',
+  'half-open': 'half-open: tried with single calls',
 }
 
 /** Whether counting is exact, and what the store costs. */

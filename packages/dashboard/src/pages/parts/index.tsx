@@ -1,7 +1,10 @@
 import { useRef } from 'preact/hooks'
+import type { Stats } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { SearchField } from '../../components/search-field.tsx'
+import { Sparkline } from '../../components/sparkline.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { formatShare } from '../../format/number.ts'
@@ -9,20 +12,14 @@ import { formatAgo } from '../../format/time.ts'
 import type { PageProps } from '../../hooks/router.ts'
 import { useQuery } from '../../hooks/router.ts'
 import { useNow } from '../../hooks/use-now.ts'
-import { type Group, groups, type Replica, rowsOf } from './rows.ts'
+import { type Group, groups, rowsOf } from './rows.ts'
 import { SeenParts, type SeenRow } from './seen-parts.ts'
 import '../../styles/operate.css'
 import './parts.css'
 
-interface Stats {
-  readonly service: string
-  readonly complete: boolean
-  readonly replicas: readonly Replica[]
-}
-
 const mostRows = 100
 
-/** Everything that reports besides the limiter: upstreams, caches, breakers, capacity, shippers. */
+/** Everything that reports besides the limiter: upstreams, caches, breakers, capacity, shippers, pipelines. */
 export default function Parts(_: PageProps) {
   const { data, error, atMs, reload } = useApi<Stats>('/v1/stats?top=0', 2000)
   const [filter, setFilter] = useQuery('filter', '')
@@ -47,17 +44,13 @@ export default function Parts(_: PageProps) {
           {summary(all, data.replicas.length)}
         </p>
         {all.length > 5 && (
-          <label class="parts-filter">
-            <span class="visually-hidden">Filter by name or process</span>
-            <input
-              id="filter"
-              class="input"
-              type="search"
-              placeholder="name or process"
-              value={filter}
-              onInput={(event) => setFilter(event.currentTarget.value)}
-            />
-          </label>
+          <SearchField
+            label="Filter by name or process"
+            placeholder="name or process"
+            value={filter}
+            onChange={setFilter}
+            class="parts-filter"
+          />
         )}
       </div>
       {error && <Notice kind="warn">{error.message} The figures below are older.</Notice>}
@@ -85,13 +78,15 @@ function summary(rows: readonly SeenRow[], processes: number): string {
   const trouble = rows.filter(({ state, isStale }) => state.kind !== 'good' || isStale).length
   const all = `${rows.length} ${rows.length === 1 ? 'part' : 'parts'} in ${processes} ${processes === 1 ? 'process' : 'processes'}`
   if (rows.length === 0) return ''
-  return trouble === 0 ? `${all}, all well` : `${all}, ${trouble} to look at`
+  if (trouble > 0) return `${all}, ${trouble} to look at`
+  // Errors that are still counted show in the second report.
+  return rows.every(({ isKnown }) => isKnown) ? `${all}, all well` : all
 }
 
 function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: readonly SeenRow[] }) {
   const own = rows.filter((row) => row.group === group)
   if (own.length === 0) return null
-  const { title, columns } = groups[group]
+  const { title, columns, trend } = groups[group]
   const sorted = [...own].sort(
     (a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name) || a.process.localeCompare(b.process),
   )
@@ -101,10 +96,24 @@ function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: rea
     ...columns.map((column, i) => ({
       id: column,
       title: column,
-      number: group !== 'others',
+      number: group !== 'others' && column !== 'Partitions here',
       wideOnly: i > 1,
       cell: (row: SeenRow) => cellOf(row, i),
     })),
+    ...(trend === undefined
+      ? []
+      : [
+          {
+            id: 'trend',
+            title: 'Trend',
+            wideOnly: true,
+            cell: ({ course }: SeenRow) => (
+              <span title={`${trend}, while this page is open`}>
+                <Sparkline values={course} width={72} height={22} />
+              </span>
+            ),
+          },
+        ]),
     { id: 'age', title: 'Reported', number: true, wideOnly: true, cell: (row) => <Age row={row} /> },
   ]
   return (

@@ -29,6 +29,7 @@ describe('a row shows what matters', () => {
       ['12', '2.3 s', '3', '24.5/s', '80%'],
     ],
     ['egress', { name: 'vendor', pausedMs: 4000 }, 'paused, 4 s left', undefined],
+    ['egress', { depth: 3, limits: [{ used: 25, amount: 25 }] }, 'limit used up, 3 waiting', undefined],
     ['egress', { name: 'vendor', degraded: true }, 'shared state away', undefined],
     [
       'cache',
@@ -70,6 +71,19 @@ describe('a row shows what matters', () => {
     ],
     ['shipper', { isFull: true }, 'full, refuses events', undefined],
     ['shipper', { lost: 2, dropped: 1 }, '3 lost or dropped', undefined],
+    [
+      'pipeline',
+      {
+        ...{ state: 'running', perSecond: 1200, written: 5000, rejected: 2 },
+        partitions: [
+          { partition: 'prices/0', lag: 10 },
+          { partition: 'prices/3', lag: 5 },
+        ],
+      },
+      'running',
+      ['1,200/s', '15', '2', '5,000', 'prices/0, prices/3'],
+    ],
+    ['pipeline', { partitions: [{ error: 'write: no such table' }] }, 'tries again: write: no such table', undefined],
     ['own', { jobs: 4, name: 'n' }, 'reports', ['jobs 4']],
   ])('%s %j', (kind, stats, state, cells) => {
     const row = one(kind, stats)
@@ -119,6 +133,27 @@ describe('what was seen', () => {
     // A process that restarted counts from zero.
     seen.update(cacheRow(1, 1), 32_000)
     expect(seen.rows(32_000)[0]!.recentShare).toBeUndefined()
+  })
+})
+
+describe('what goes on', () => {
+  const row = (fetchErrors: number, hits: number): PartRow[] => [
+    ...rowsOf([replica([{ kind: 'cache', name: 'c', stats: { fetchErrors, hits: { memory: hits }, misses: hits } }])]),
+  ]
+
+  test('is to be looked at while errors are counted, and well when none came for a minute', () => {
+    const seen = new SeenParts()
+    seen.update(row(453, 0), 0)
+    expect(seen.rows(0)[0]).toMatchObject({ state: { kind: 'good' }, isKnown: false })
+    seen.update(row(460, 10), 2000)
+    expect(seen.rows(2000)[0]).toMatchObject({
+      state: { kind: 'warn', text: '7 fetch errors in the last minute' },
+      isKnown: true,
+      course: [undefined, 0.5],
+    })
+    for (let atMs = 4000; atMs <= 70_000; atMs += 2000) seen.update(row(460, 10), atMs)
+    expect(seen.rows(70_000)[0]).toMatchObject({ state: { kind: 'good' }, isKnown: true })
+    expect(seen.rows(70_000)[0]!.course.length).toBeLessThanOrEqual(60)
   })
 })
 

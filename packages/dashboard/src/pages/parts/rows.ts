@@ -1,15 +1,9 @@
+import type { Stats as Answer } from '../../api/shapes.ts'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
 
 /** What processes report, as /v1/stats returns it. Any holder of a token for decisions can send such reports. */
-export interface Replica {
-  readonly replica: string
-  readonly host: string
-  readonly pid: number
-  readonly ageMs: number
-  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
-  readonly omitted: readonly string[]
-}
+export type Replica = Omit<Answer['replicas'][number], 'uptimeSeconds'>
 
 /** One item that reports: an upstream, a cache, a breaker, ... in one process. */
 export interface PartRow {
@@ -24,22 +18,33 @@ export interface PartRow {
   readonly cells: readonly string[]
   /** Counts from which a share over the last minute is computed. */
   readonly counts: { readonly part: number; readonly whole: number } | undefined
+  /** The figure whose course is drawn; undefined for none. */
+  readonly trend?: number | undefined
+  /** A count that should not grow, and what it counts. */
+  readonly errors?: { readonly count: number; readonly what: string } | undefined
 }
 
-export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'others'
+export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'pipelines' | 'others'
 
 /** The columns of each group, after the name; the first ones stay on a phone. */
-export const groups: Readonly<Record<Group, { readonly title: string; readonly columns: readonly string[] }>> = {
-  upstreams: { title: 'Upstreams', columns: ['Waiting', 'Wait p99', 'In flight', 'Granted', 'Fullest limit'] },
-  caches: { title: 'Caches', columns: ['Hit rate', 'Entries', 'Memory', 'Fetch errors'] },
-  breakers: { title: 'Breakers', columns: ['Failed', 'Refused', 'In flight'] },
-  capacity: { title: 'Capacity', columns: ['Load', 'Lets in', 'Shippers', 'Shed'] },
-  shippers: { title: 'Shippers', columns: ['Pending', 'Oldest', 'In → out', 'On disk'] },
+export const groups: Readonly<
+  Record<Group, { readonly title: string; readonly columns: readonly string[]; readonly trend?: string }>
+> = {
+  upstreams: {
+    title: 'Upstreams',
+    trend: 'granted per second',
+    columns: ['Waiting', 'Wait p99', 'In flight', 'Granted', 'Fullest limit'],
+  },
+  caches: { title: 'Caches', trend: 'hit rate', columns: ['Hit rate', 'Entries', 'Memory', 'Fetch errors'] },
+  breakers: { title: 'Breakers', trend: 'share that failed', columns: ['Failed', 'Refused', 'In flight'] },
+  capacity: { title: 'Capacity', trend: 'load', columns: ['Load', 'Lets in', 'Shippers', 'Shed'] },
+  shippers: { title: 'Shippers', trend: 'pending events', columns: ['Pending', 'Oldest', 'In → out', 'On disk'] },
+  pipelines: { title: 'Pipelines', columns: ['Written', 'Lag', 'Rejected', 'Records', 'Partitions here'] },
   others: { title: 'Other parts', columns: ['Figures'] },
 }
 
 type Stats = Readonly<Record<string, unknown>>
-type Read = Pick<PartRow, 'name' | 'state' | 'cells' | 'counts'>
+type Read = Pick<PartRow, 'name' | 'state' | 'cells' | 'counts' | 'trend' | 'errors'>
 
 const readers: Readonly<
   Record<string, { readonly group: Group; readonly read: (name: string, stats: Stats) => Read }>
@@ -49,6 +54,7 @@ const readers: Readonly<
   breaker: { group: 'breakers', read: breaker },
   capacity: { group: 'capacity', read: capacity },
   shipper: { group: 'shippers', read: shipper },
+  pipeline: { group: 'pipelines', read: pipeline },
 }
 
 /** The rows of all processes. The limiter's own figures are on the overview. */
@@ -90,9 +96,15 @@ function upstream(name: string, stats: Stats): Read {
     ? bad('shared state away')
     : pausedMs > 0
       ? warn(`paused, ${formatDuration(pausedMs)} left`)
-      : stats.recovering
-        ? warn('waiting after a restart of Redis')
-        : good('granting')
+      : number(stats.recoveringMs) > 0
+        ? warn(`waiting after a loss of state, ${formatDuration(number(stats.recoveringMs))} left`)
+        : number(stats.pacedMs) > 0
+          ? warn(`paced after a loss of state, ${formatDuration(number(stats.pacedMs))} left`)
+          : number(stats.widenedMs) > 0
+            ? warn('the vendor refuses although there is room')
+            : fullest >= 1 && number(stats.depth) > 0
+              ? warn(`limit used up, ${formatNumber(number(stats.depth))} waiting`)
+              : good('granting')
   const { p99 } = fields(stats.waitMs)
   return {
     name: text(stats.name) || name || 'upstream',
@@ -105,6 +117,7 @@ function upstream(name: string, stats: Stats): Read {
       limits.length === 0 ? '–' : formatShare(fullest),
     ],
     counts: undefined,
+    trend: number(stats.ratePerSecond),
   }
 }
 
@@ -128,6 +141,7 @@ function cache(name: string, stats: Stats): Read {
       formatNumber(errors),
     ],
     counts: { part: hits, whole: lookups },
+    errors: { count: errors, what: 'fetch errors' },
   }
 }
 
@@ -170,6 +184,7 @@ function capacity(name: string, stats: Stats): Read {
       formatNumber(total(stats.shed)),
     ],
     counts: undefined,
+    trend: number(load.percent),
   }
 }
 
@@ -193,6 +208,38 @@ function shipper(name: string, stats: Stats): Read {
       number(stats.pending) === 0 ? '–' : formatDuration(number(stats.oldestAgeMs)),
       `${formatNumber(number(stats.inPerSecond))} → ${formatNumber(number(stats.outPerSecond))}/s`,
       formatBytes(number(stats.bytesOnDisk)),
+    ],
+    counts: undefined,
+    trend: number(stats.pending),
+    errors: { count: number(stats.rejected), what: 'events refused' },
+  }
+}
+
+function pipeline(name: string, stats: Stats): Read {
+  const owned = Array.isArray(stats.partitions) ? stats.partitions.map(fields) : []
+  const failing = owned.find(({ error }) => text(error) !== '')
+  const lost = number(stats.lost)
+  const state =
+    stats.state === 'failed'
+      ? bad('failed')
+      : failing !== undefined
+        ? bad(`tries again: ${text(failing.error)}`)
+        : lost > 0
+          ? warn(`${formatNumber(lost)} lost by the source`)
+          : stats.state === 'paused'
+            ? warn('paused')
+            : good(text(stats.state) || 'reports')
+  const known = owned.filter(({ lag }) => typeof lag === 'number')
+  const names = owned.slice(0, 8).map(({ partition }) => text(partition))
+  return {
+    name: name || 'pipeline',
+    state,
+    cells: [
+      `${formatNumber(number(stats.perSecond))}/s`,
+      known.length === 0 ? '–' : formatNumber(known.reduce((sum, { lag }) => sum + number(lag), 0)),
+      formatNumber(number(stats.rejected)),
+      formatNumber(number(stats.written)),
+      `${names.join(', ')}${owned.length > names.length ? ` and ${owned.length - names.length} more` : ''}` || '–',
     ],
     counts: undefined,
   }

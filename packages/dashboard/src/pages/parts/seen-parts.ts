@@ -6,6 +6,10 @@ export interface SeenRow extends PartRow {
   readonly isStale: boolean
   /** The share over about the last minute, where enough was counted. */
   readonly recentShare: number | undefined
+  /** The course of its main figure while it was watched. */
+  readonly course: readonly (number | undefined)[]
+  /** Whether it was watched long enough to say that nothing goes wrong. */
+  readonly isKnown: boolean
 }
 
 /** Processes report every two seconds. */
@@ -19,7 +23,12 @@ interface Seen {
   readonly row: PartRow
   readonly atMs: number
   readonly samples: { readonly atMs: number; readonly part: number; readonly whole: number }[]
+  readonly errors: readonly { readonly atMs: number; readonly count: number }[]
+  readonly course: readonly (number | undefined)[]
 }
+
+/** How many values a course has, one for each report. */
+const drawn = 60
 
 /** Remembers what was reported: a row does not disappear with its process, and shares cover the last minute. */
 export class SeenParts {
@@ -33,15 +42,29 @@ export class SeenParts {
       // A process that restarted counts from zero.
       if (row.counts && last && row.counts.whole < last.whole) samples.length = 0
       if (row.counts) samples.push({ atMs: nowMs, ...row.counts })
-      this.#seen.set(row.id, { row, atMs: nowMs - row.ageMs, samples })
+      const errors = [...(former?.errors ?? []), { atMs: nowMs, count: row.errors?.count ?? 0 }]
+      const [before, now] = samples.slice(-2)
+      const calls = now && before ? now.whole - before.whole : 0
+      const share = calls > 0 ? (now!.part - before!.part) / calls : undefined
+      this.#seen.set(row.id, {
+        ...{ row, atMs: nowMs - row.ageMs, samples },
+        errors: errors.filter(({ atMs }) => atMs > nowMs - recentMs),
+        course: [...(former?.course ?? []), row.trend ?? share].slice(-drawn),
+      })
     }
     for (const [id, { atMs }] of this.#seen) if (atMs < nowMs - forgetMs) this.#seen.delete(id)
   }
 
   rows(nowMs: number): readonly SeenRow[] {
-    return [...this.#seen.values()].map(({ row, atMs, samples }) => {
+    return [...this.#seen.values()].map(({ row, atMs, samples, errors, course }) => {
       const seenMsAgo = Math.max(0, nowMs - atMs)
-      return { ...row, seenMsAgo, isStale: seenMsAgo > staleMs, recentShare: shareOf(samples) }
+      const grown = (errors.at(-1)?.count ?? 0) - (errors[0]?.count ?? 0)
+      const state =
+        grown > 0 && row.state.kind === 'good'
+          ? { kind: 'warn' as const, text: `${grown.toLocaleString('en')} ${row.errors?.what} in the last minute` }
+          : row.state
+      const seen = { seenMsAgo, isStale: seenMsAgo > staleMs, recentShare: shareOf(samples) }
+      return { ...row, ...seen, state, course, isKnown: errors.length > 1 }
     })
   }
 }

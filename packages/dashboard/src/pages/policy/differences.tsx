@@ -1,10 +1,4 @@
-/** One difference between two policies. */
-export interface Difference {
-  readonly path: string
-  readonly kind: 'added' | 'removed' | 'changed'
-  readonly before?: unknown
-  readonly after?: unknown
-}
+import type { Difference } from '../../api/shapes.ts'
 
 const signs = { added: '+', removed: '−', changed: '~' }
 const mostShown = 100

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, apiAnswer } from '../../api/api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { Notice } from '../../components/notice.tsx'
+import { type Done, DoneNotice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { CheckedLine } from './checked-line.tsx'
 import { Conflict } from './conflict.tsx'
@@ -27,7 +27,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
   const [isAsked, setAsked] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [isCompared, setCompared] = useState(false)
-  const [done, setDone] = useState<{ kind: 'good' | 'bad'; text: string }>()
+  const [done, setDone] = useState<Done>()
   const editor = useRef<Editor>(null)
   const checked = useChecked(text, loaded.policy.version)
   const isChanged = text !== (loaded.policy.text ?? '')
@@ -80,11 +80,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
           onTakeTheirs={() => takeOver(loaded)}
         />
       )}
-      {done && (
-        <Notice kind={done.kind} live>
-          {done.text}
-        </Notice>
-      )}
+      <DoneNotice done={done} />
       <Panel
         title="Document"
         note={isChanged ? 'changed, not published' : 'as it runs'}

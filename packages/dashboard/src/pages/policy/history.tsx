@@ -1,27 +1,21 @@
 import { useState } from 'preact/hooks'
 import { ApiError, api } from '../../api/api.ts'
-import type { AuditEntry } from '../../api/shapes.ts'
+import type { Difference, PolicyVersions } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { Notice } from '../../components/notice.tsx'
+import { type Done, DoneNotice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { formatMoment } from '../../format/time.ts'
-import { type Difference, Differences } from './differences.tsx'
+import { Differences } from './differences.tsx'
 import type { Loaded } from './load-policy.ts'
-
-interface Version {
-  readonly revision: number
-  readonly createdAt: string
-}
 
 /** Former versions, who published them, and how to restore one. */
 export function History({ loaded, reload }: { readonly loaded: Loaded; readonly reload: () => void }) {
-  const versions = useApi<{ versions: readonly Version[] }>('/v1/policy/versions?limit=50')
-  const audit = useApi<{ entries: readonly AuditEntry[] }>('/v1/audit?limit=1000')
+  const versions = useApi<PolicyVersions>('/v1/policy/versions?limit=50')
   const [asked, setAsked] = useState<{ revision: number; etag: string; differences: readonly Difference[] }>()
-  const [done, setDone] = useState<{ kind: 'good' | 'bad' | 'warn'; text: string }>()
+  const [done, setDone] = useState<Done>()
   const [isBusy, setBusy] = useState(false)
   const fail = (error: unknown): void => {
     const isConflict = error instanceof ApiError && error.status === 412
@@ -60,7 +54,6 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
     setBusy(false)
     setAsked(undefined)
     versions.reload()
-    audit.reload()
     reload()
   }
   if (versions.error?.status === 409) return <EmptyState title="There is no history" text={versions.error.message} />
@@ -69,11 +62,7 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
   const list = versions.data.versions
   return (
     <>
-      {done && (
-        <Notice kind={done.kind} live>
-          {done.text}
-        </Notice>
-      )}
+      <DoneNotice done={done} />
       <Panel title="Versions" note={list.length < 50 ? 'newest first' : 'the newest 50'}>
         {list.length === 0 ? (
           <EmptyState
@@ -82,13 +71,14 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
           />
         ) : (
           <ul class="versions">
-            {list.map(({ revision, createdAt }, i) => (
+            {list.map(({ revision, createdAt, summary, who }, i) => (
               <li key={revision}>
                 <div>
                   <strong>revision {revision}</strong> {i === 0 && <span class="chip">newest</span>}
+                  <div class="small version-summary">{summary}</div>
                   <div class="soft small">
                     <RelativeTime atMs={Date.parse(createdAt)} /> · {formatMoment(Date.parse(createdAt))}
-                    {author(audit.data?.entries ?? [], revision)}
+                    {who && ` · by ${who.name} from ${who.address}`}
                   </div>
                 </div>
                 {i > 0 && (
@@ -106,7 +96,6 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
           </ul>
         )}
       </Panel>
-      {audit.data && <Changes entries={audit.data.entries} />}
       {asked && (
         <Confirm
           title={`Go back to revision ${asked.revision}?`}
@@ -126,39 +115,5 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
         </Confirm>
       )}
     </>
-  )
-}
-
-const words: Readonly<Record<string, string>> = {
-  'policy.push': 'Published',
-  'policy.rollback': 'Rolled back',
-  'override.set': 'Override set for',
-  'override.remove': 'Override removed from',
-  'key.reset': 'Reset',
-}
-
-function author(entries: readonly AuditEntry[], revision: number): string {
-  const found = entries.find(({ after }) => (after as { revision?: number } | null)?.revision === revision)
-  return found === undefined ? '' : ` · by ${found.who.via} from ${found.who.address}`
-}
-
-/** Everything that operators did through this daemon. */
-function Changes({ entries }: { readonly entries: readonly AuditEntry[] }) {
-  if (entries.length === 0) return null
-  return (
-    <Panel title="Changes by operators" note="through this daemon, since it started">
-      <ul class="versions">
-        {entries.slice(0, 50).map(({ id, what, target, when, who }) => (
-          <li key={id}>
-            <div>
-              {words[what] ?? what} <code>{target}</code>
-              <div class="soft small">
-                <RelativeTime atMs={Date.parse(when)} /> · by {who.via} from {who.address}
-              </div>
-            </div>
-          </li>
-        ))}
-      </ul>
-    </Panel>
   )
 }

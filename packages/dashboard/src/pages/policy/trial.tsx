@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../api/api.ts'
+import type { Trial as Outcome } from '../../api/shapes.ts'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { ErrorState } from '../../components/states.tsx'
@@ -9,31 +10,7 @@ import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatClock, formatDuration } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
 
-interface SideBySide {
-  readonly running: number
-  readonly tried: number
-}
-
-interface Outcome {
-  readonly requests: number
-  readonly fromMs: number | null
-  readonly toMs: number | null
-  readonly deniedThen: number
-  readonly denied: SideBySide
-  readonly newlyDenied: number
-  readonly newlyAllowed: number
-  readonly rules: readonly { readonly rule: string; readonly denied: SideBySide; readonly shadow: SideBySide }[]
-  readonly subjects: readonly Subject[]
-  readonly subjectsDenied: number
-  readonly unknown: readonly { readonly rule: string; readonly field: string; readonly requests: number }[]
-  readonly notes: readonly string[]
-}
-
-interface Subject {
-  readonly key: string
-  readonly requests: number
-  readonly denied: SideBySide
-}
+type Subject = Outcome['subjects'][number]
 
 /** Replays the last requests of this daemon through the text, and compares it with the running policy. */
 export function Trial({ text, isGood }: { readonly text: string; readonly isGood: boolean }) {
@@ -141,9 +118,7 @@ function Subjects({ outcome: { subjects, subjectsDenied } }: { readonly outcome:
       wideOnly: true,
       cell: ({ requests }) => requests.toLocaleString('en'),
     },
-    { id: 'running', title: 'now', number: true, cell: ({ denied }) => denied.running.toLocaleString('en') },
-    { id: 'tried', title: 'new', number: true, cell: ({ denied }) => denied.tried.toLocaleString('en') },
-    { id: 'change', title: 'change', number: true, cell: ({ denied }) => <Change denied={denied} /> },
+    ...deniedColumns,
   ]
   return (
     <>
@@ -162,7 +137,7 @@ function Subjects({ outcome: { subjects, subjectsDenied } }: { readonly outcome:
   )
 }
 
-function Change({ denied: { running, tried } }: { readonly denied: SideBySide }) {
+function Change({ denied: { running, tried } }: Pick<Subject, 'denied'>) {
   const change = tried - running
   if (change === 0) return <span class="soft">same</span>
   return (
@@ -171,6 +146,12 @@ function Change({ denied: { running, tried } }: { readonly denied: SideBySide })
     </span>
   )
 }
+
+const deniedColumns: readonly Column<Pick<Subject, 'denied'>>[] = [
+  { id: 'running', title: 'now', number: true, cell: ({ denied }) => denied.running.toLocaleString('en') },
+  { id: 'tried', title: 'new', number: true, cell: ({ denied }) => denied.tried.toLocaleString('en') },
+  { id: 'change', title: 'change', number: true, cell: ({ denied }) => <Change denied={denied} /> },
+]
 
 const shadowColumn: Column<Outcome['rules'][number]> = {
   id: 'shadow',
@@ -192,9 +173,7 @@ function Rules({ outcome: { rules } }: { readonly outcome: Outcome }) {
   const columns: readonly Column<Outcome['rules'][number]>[] = [
     { id: 'rule', title: 'By rule', cell: ({ rule }) => <a href={linkTo(['rules', rule])}>{rule}</a> },
     ...(hasShadow ? [shadowColumn] : []),
-    { id: 'running', title: 'now', number: true, cell: ({ denied }) => denied.running.toLocaleString('en') },
-    { id: 'tried', title: 'new', number: true, cell: ({ denied }) => denied.tried.toLocaleString('en') },
-    { id: 'change', title: 'change', number: true, cell: ({ denied }) => <Change denied={denied} /> },
+    ...deniedColumns,
   ]
   return (
     <Table

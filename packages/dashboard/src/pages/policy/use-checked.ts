@@ -1,15 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, api } from '../../api/api.ts'
-import type { Difference } from './differences.tsx'
+import type { PolicyOutcome } from '../../api/shapes.ts'
 import type { Issue } from './editor/create-editor.ts'
-
-export interface Outcome {
-  readonly version: string
-  readonly rules: readonly string[]
-  readonly upstreams: readonly string[]
-  readonly warnings: readonly string[]
-  readonly differences: readonly Difference[] | null
-}
 
 /** The daemon's check of a text: valid, with what it changes, or every mistake. */
 export type Checked = Found & {
@@ -19,7 +11,7 @@ export type Checked = Found & {
 
 type Found =
   | { readonly state: 'checking' }
-  | { readonly state: 'good'; readonly outcome: Outcome }
+  | { readonly state: 'good'; readonly outcome: PolicyOutcome }
   | { readonly state: 'mistakes'; readonly issues: readonly Issue[] }
   | { readonly state: 'failed'; readonly error: Error }
 
@@ -52,7 +44,7 @@ async function check(text: string, signal: AbortSignal): Promise<Found> {
   if (text.trim() === '')
     return { state: 'mistakes', issues: [{ path: '', message: 'it is empty; give service and rules' }] }
   try {
-    return { state: 'good', outcome: await api<Outcome>('POST', '/v1/policy/validate', { body: text, signal }) }
+    return { state: 'good', outcome: await api<PolicyOutcome>('POST', '/v1/policy/validate', { body: text, signal }) }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 422) throw error
     return {

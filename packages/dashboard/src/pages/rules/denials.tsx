@@ -13,7 +13,7 @@ export function Denials({ denials }: { readonly denials: readonly Denial[] }) {
         <li key={`${denial.at} ${i}`}>
           <span class="soft small">{formatClock(denial.at)}</span>
           <a class="mono" href={linkTo(['keys'], { key: denial.key })}>
-            {keyParts(denial.key) || denial.key}
+            {keyParts(denial.key) || denial.key || denial.rule}
           </a>
           <span class="soft small number">{reasonWords(denial)}</span>
         </li>
@@ -22,9 +22,14 @@ export function Denials({ denials }: { readonly denials: readonly Denial[] }) {
   )
 }
 
+const words: Readonly<Record<string, string>> = {
+  'missing-key': 'no key in the request',
+  blocked: 'blocked for a while',
+  forbidden: 'denied by the policy',
+}
+
 function reasonWords({ reason, limit, retryAfterMs, cost }: Denial): string {
-  const why =
-    reason === 'quota' ? (limit ?? 'limit used up') : reason === 'missing-key' ? 'no key in the request' : 'store away'
+  const why = reason === 'quota' ? (limit ?? 'limit used up') : (words[reason] ?? 'store away')
   const wait = retryAfterMs === null ? 'never passes' : `passes in ${formatDuration(retryAfterMs)}`
   return `${why} · ${cost > 1 ? `cost ${cost} · ` : ''}${wait}`
 }

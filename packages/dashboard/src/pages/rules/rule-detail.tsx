@@ -57,7 +57,7 @@ export function RuleDetail({ name }: { readonly name: string }) {
         <Panel title="How full its subjects are" note={fullnessNote(data)}>
           <Fullness bins={data.fullness.bins} looked={data.fullness.looked} />
         </Panel>
-        <Panel title="Recent denials" note="the last 20 of this replica">
+        <Panel title="Recent denials" note="the last 20 that were reported">
           <Denials denials={data.denials} />
         </Panel>
       </div>

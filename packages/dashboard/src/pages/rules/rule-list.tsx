@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { Rules } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Panel } from '../../components/panel.tsx'
+import { SearchField } from '../../components/search-field.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { linkTo, useQuery } from '../../hooks/router.ts'
 import { type RuleSort, sortedRules } from './rule-figures.ts'
@@ -25,16 +26,13 @@ export function RuleList() {
     <>
       <div class="rules-head">
         <h1 class="page-title">Rules</h1>
-        <label class="rules-search">
-          <span class="visually-hidden">Search rules</span>
-          <input
-            class="input"
-            type="search"
-            placeholder="Search rules"
-            value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
+        <SearchField
+          label="Search rules"
+          placeholder="Search rules"
+          value={search}
+          onChange={setSearch}
+          class="rules-search"
+        />
       </div>
       <Panel title={countWords(found.length, data.rules.length)} note={noteOf(data)}>
         {found.length === 0 ? (

@@ -2,19 +2,33 @@ import { ignoredWithValue, shortNames } from './curl-options.ts'
 import { bodyOf, type ReadRequest, type RequestJson, targetOf } from './request.ts'
 import { shellWords } from './shell-words.ts'
 
-interface Collected {
+type Header = readonly [name: string, value: string]
+
+/** What the options of a command say. */
+class Collected {
   method: string | undefined
   url: string | undefined
-  readonly headers: [name: string, value: string][]
-  readonly removed: Set<string>
-  readonly data: string[]
-  readonly queries: string[]
+  readonly headers: Header[] = []
+  readonly removed = new Set<string>()
+  readonly data: string[] = []
+  readonly queries: string[] = []
   json: string | undefined
-  isGet: boolean
-  isHead: boolean
-  isForm: boolean
-  isUpload: boolean
+  isGet = false
+  isHead = false
+  isForm = false
+  isUpload = false
   readonly notes: Set<string>
+
+  constructor(notes: readonly string[]) {
+    this.notes = new Set(notes)
+  }
+
+  /** A text, or nothing for a file, which is not read. */
+  textOf(given: string): string {
+    if (!given.startsWith('@')) return given
+    this.notes.add(`The file ${given.slice(1)} is not read.`)
+    return ''
+  }
 }
 
 /**
@@ -23,20 +37,7 @@ interface Collected {
  */
 export function parseCurl(text: string): ReadRequest {
   const { words, notes } = shellWords(text)
-  const found: Collected = {
-    method: undefined,
-    url: undefined,
-    headers: [],
-    removed: new Set(),
-    data: [],
-    queries: [],
-    json: undefined,
-    isGet: false,
-    isHead: false,
-    isForm: false,
-    isUpload: false,
-    notes: new Set(notes),
-  }
+  const found = new Collected(notes)
   const start = words.findIndex((word) => /(?:^|[/\\])curl(?:\.exe)?$/i.test(word))
   readOptions(words.slice(start + 1), found)
   return { request: requestOf(found), notes: [...found.notes] }
@@ -54,100 +55,75 @@ function readOptions(words: readonly string[], found: Collected): void {
       return
     } else if (word.startsWith('--')) {
       const [name = '', given] = word.slice(2).split(/=(.*)/s, 2)
-      option(name, () => given ?? next(), found)
+      readOption(name, () => given ?? next(), found)
     } else readShort(word.slice(1), next, found)
   }
 }
 
 /** `-sSXPOST` is -s, -S and -X with the value POST. */
 function readShort(letters: string, next: () => string, found: Collected): void {
-  for (let i = 0; i < letters.length; i++) {
-    const name = shortNames[letters[i]!]
-    // The others are switches such as -s, -k and -L, which do not change the request.
-    if (name === undefined) continue
-    if (name === 'get' || name === 'head') {
-      option(name, next, found)
-      continue
-    }
+  for (const [i, letter] of [...letters].entries()) {
     const rest = letters.slice(i + 1)
-    option(name, () => (rest === '' ? next() : rest), found)
-    return
+    if (readOption(shortNames[letter] ?? letter, () => (rest === '' ? next() : rest), found)) return
   }
 }
 
-function option(name: string, value: () => string, found: Collected): void {
-  switch (name) {
-    case 'request':
-      found.method = value()
-      return
-    case 'url':
-      found.url ??= value()
-      return
-    case 'header':
-      addHeader(value(), found)
-      return
-    case 'data':
-    case 'data-ascii':
-    case 'data-binary':
-      addData(value(), found, true)
-      return
-    case 'data-raw':
-      addData(value(), found, false)
-      return
-    case 'data-urlencode':
-      found.data.push(urlEncoded(value(), found))
-      return
-    case 'url-query':
-      found.queries.push(urlEncoded(value(), found))
-      return
-    case 'json':
-      found.json = (found.json ?? '') + fileOr(value(), found)
-      return
-    case 'get':
-      found.isGet = true
-      return
-    case 'head':
-      found.isHead = true
-      return
-    case 'user':
-      found.headers.push(['authorization', `Basic ${base64(value())}`])
-      return
-    case 'oauth2-bearer':
-      found.headers.push(['authorization', `Bearer ${value()}`])
-      return
-    case 'user-agent':
-      found.headers.push(['user-agent', value()])
-      return
-    case 'referer':
-      found.headers.push(['referer', value()])
-      return
-    case 'range':
-      found.headers.push(['range', `bytes=${value()}`])
-      return
-    case 'cookie':
-      addCookie(value(), found)
-      return
-    case 'form':
-    case 'form-string':
-      value()
-      found.isForm = true
-      found.notes.add('A multipart body is left out.')
-      return
-    case 'upload-file':
-      found.notes.add(`The file ${value()} is not read.`)
-      found.isUpload = true
-      return
-    default:
-      if (ignoredWithValue.has(name)) value()
+/** Returns whether the option takes a value; what is not known is a switch such as -s, and does not change anything. */
+function readOption(name: string, value: () => string, found: Collected): boolean {
+  if (name === 'get') found.isGet = true
+  if (name === 'head') found.isHead = true
+  const effect = effects.get(name)
+  const takesValue = effect !== undefined || ignoredWithValue.has(name)
+  const given = takesValue ? value() : ''
+  effect?.(given, found)
+  return takesValue
+}
+
+type Effect = (value: string, found: Collected) => void
+
+const sends = (name: string, start = ''): Effect => {
+  return (value, { headers }) => void headers.push([name, start + value])
+}
+const addData: Effect = (value, found) => void found.data.push(found.textOf(value))
+const sets = (name: 'method' | 'url' | 'json'): Effect => {
+  return (value, found) => {
+    found[name] = value
   }
+}
+const leavesOutBody: Effect = (_, found) => {
+  found.isForm = true
+  found.notes.add('A multipart body is left out.')
+}
+
+/** What the options with a value do. */
+const effects: ReadonlyMap<string, Effect> = new Map<string, Effect>([
+  ['request', sets('method')],
+  ['url', (value, found) => sets('url')(found.url ?? value, found)],
+  ['header', addHeader],
+  ['data', addData],
+  ['data-ascii', addData],
+  ['data-binary', addData],
+  ['data-raw', (value, { data }) => void data.push(value)],
+  ['data-urlencode', (value, found) => void found.data.push(urlEncoded(value, found))],
+  ['url-query', (value, found) => void found.queries.push(urlEncoded(value, found))],
+  ['json', (value, found) => sets('json')((found.json ?? '') + found.textOf(value), found)],
+  ['user', (value, found) => sends('authorization', 'Basic ')(base64(value), found)],
+  ['oauth2-bearer', sends('authorization', 'Bearer ')],
+  ['user-agent', sends('user-agent')],
+  ['referer', sends('referer')],
+  ['range', sends('range', 'bytes=')],
+  ['cookie', (value, found) => (value.includes('=') ? sends('cookie') : notRead)(value, found)],
+  ['form', leavesOutBody],
+  ['form-string', leavesOutBody],
+  ['upload-file', (value, found) => notRead(value, Object.assign(found, { isUpload: true }))],
+])
+
+function notRead(file: string, found: Collected): void {
+  found.textOf(`@${file}`)
 }
 
 function addHeader(line: string, found: Collected): void {
-  if (line.startsWith('@')) {
-    found.notes.add(`The file ${line.slice(1)} is not read.`)
-    return
-  }
-  const [, name, mark, value = ''] = /^([^:;]+)([:;])(.*)$/s.exec(line) ?? []
+  const [, name, mark, value = ''] = /^([^:;]+)([:;])(.*)$/s.exec(found.textOf(line)) ?? []
   if (name === undefined) return
   const lower = name.trim().toLowerCase()
   // `Name:` removes a header of curl's own, `Name;` sends it empty.
@@ -155,65 +131,39 @@ function addHeader(line: string, found: Collected): void {
   else found.headers.push([lower, value.trim()])
 }
 
-function addCookie(text: string, found: Collected): void {
-  if (text.includes('=')) found.headers.push(['cookie', text])
-  else found.notes.add(`The file ${text} is not read.`)
-}
-
-function addData(text: string, found: Collected, mayBeFile: boolean): void {
-  found.data.push(mayBeFile ? fileOr(text, found) : text)
-}
-
-function fileOr(text: string, found: Collected): string {
-  if (!text.startsWith('@')) return text
-  found.notes.add(`The file ${text.slice(1)} is not read.`)
-  return ''
-}
-
 /** `name=value`, `=value` or `value`; after `@` a file follows. */
 function urlEncoded(text: string, found: Collected): string {
   const [, name, value] = /^([^=@]*)=(.*)$/s.exec(text) ?? []
-  if (value !== undefined) return name === '' ? encodeURIComponent(value) : `${name}=${encodeURIComponent(value)}`
-  if (!text.includes('@')) return encodeURIComponent(text)
-  fileOr(text.slice(text.indexOf('@')), found)
-  return ''
+  if (value !== undefined) return `${name === '' ? '' : `${name}=`}${encodeURIComponent(value)}`
+  const file = text.indexOf('@')
+  return file < 0 ? encodeURIComponent(text) : found.textOf(text.slice(file))
 }
 
 function requestOf(found: Collected): RequestJson {
-  const isDataSent = !found.isGet && !found.isHead
+  const { json, isGet, isHead } = found
   const data = found.data.join('&')
-  const extra = [...found.queries, ...(found.isGet && data !== '' ? [data] : [])].join('&')
+  const extra = [...found.queries, ...(isGet && data !== '' ? [data] : [])].join('&')
   const { path, query, host } = targetOf(found.url ?? '/', extra)
   if (found.url === undefined) found.notes.add('The command has no address.')
-  const text = found.json ?? (found.data.length > 0 && isDataSent ? data : undefined)
-  const defaults: [string, string][] = [
-    ...(host === undefined ? [] : [['host', host] as [string, string]]),
-    ['accept', found.json === undefined ? '*/*' : 'application/json'],
+  const text = json ?? (found.data.length > 0 && !isGet && !isHead ? data : undefined)
+  const type = json === undefined ? 'application/x-www-form-urlencoded' : 'application/json'
+  const defaults: readonly Header[] = [
+    ...(host === undefined ? [] : [['host', host] as const]),
+    ['accept', json === undefined ? '*/*' : 'application/json'],
     ['user-agent', 'curl'],
-    ...(text === undefined
-      ? []
-      : [
-          ['content-type', found.json === undefined ? 'application/x-www-form-urlencoded' : 'application/json'] as [
-            string,
-            string,
-          ],
-        ]),
+    ...(text === undefined ? [] : [['content-type', type] as const]),
   ]
   const headers = headersOf(
     defaults.filter(([name]) => !found.removed.has(name)),
     found.headers,
   )
   const body = text === undefined ? {} : bodyOf(text, headers['content-type'], found.notes)
-  const sent = text !== undefined || found.isForm
-  const method = found.method ?? (found.isHead ? 'HEAD' : found.isUpload ? 'PUT' : sent ? 'POST' : 'GET')
-  return { method, path, ...(query === undefined ? {} : { query }), headers, ...body }
+  const usual = isHead ? 'HEAD' : found.isUpload ? 'PUT' : text !== undefined || found.isForm ? 'POST' : 'GET'
+  return { method: found.method ?? usual, path, ...(query === undefined ? {} : { query }), headers, ...body }
 }
 
 /** A given header replaces the one that curl sends by itself; one that is given twice is sent twice. */
-function headersOf(
-  defaults: readonly [string, string][],
-  given: readonly [string, string][],
-): Record<string, string | string[]> {
+function headersOf(defaults: readonly Header[], given: readonly Header[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = Object.fromEntries(defaults)
   const seen = new Set<string>()
   for (const [name, value] of given) {

@@ -12,6 +12,7 @@ import { unifiedMergeView } from '@codemirror/merge'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState } from '@codemirror/state'
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import type { TextRange } from '../../../api/shapes.ts'
 import { type JsonSchema, suggestions } from './schema.ts'
 import { highlighting, theme } from './theme.ts'
 import { yamlPlace } from './yaml-path.ts'
@@ -20,12 +21,7 @@ import { yamlPlace } from './yaml-path.ts'
 export interface Issue {
   readonly path: string
   readonly message: string
-  readonly range?: {
-    readonly line: number
-    readonly column: number
-    readonly endLine: number
-    readonly endColumn: number
-  }
+  readonly range?: TextRange
 }
 
 export interface Editor {

@@ -1,0 +1,36 @@
+import type { Denials as Answer, Stats } from '../../api/shapes.ts'
+import { useApi } from '../../api/use-api.ts'
+import { Panel } from '../../components/panel.tsx'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { Denials } from '../rules/denials.tsx'
+import { HotKeys } from '../rules/hot-keys.tsx'
+import '../rules/rules.css'
+
+const shown = 10
+
+/** Keys to begin with: who uses most, who is denied most, and the last denials of all processes. */
+export function BusyKeys() {
+  const stats = useApi<Stats>('/v1/stats?top=10', 4000)
+  const denials = useApi<Answer>(`/v1/denials?limit=${2 * shown}`, 2000)
+  if (stats.data === undefined)
+    return stats.error ? <ErrorState error={stats.error} retry={stats.reload} /> : <Loading />
+  const { rules } = stats.data
+  const top = (of: 'hottest' | 'mostDenied') =>
+    rules
+      .flatMap((rule) => rule[of])
+      .sort((a, b) => b.count - b.error - (a.count - a.error))
+      .slice(0, shown)
+  return (
+    <div class="busy-keys">
+      <Panel title="Most denied keys" note="denials, last minute or two">
+        <HotKeys keys={top('mostDenied')} empty="No key was denied in the last two minutes." kind="deny" />
+      </Panel>
+      <Panel title="Hottest keys" note="units, last minute or two">
+        <HotKeys keys={top('hottest')} empty="No key was used in the last two minutes." />
+      </Panel>
+      <Panel title="Recent denials" note="of all processes that report">
+        <Denials denials={denials.data?.denials ?? []} />
+      </Panel>
+    </div>
+  )
+}
