@@ -5,14 +5,13 @@ import { inspectBuffer, readState } from 'sluice/shipper'
 import { reservePort, waitFor } from 'sluice/testing'
 import { expect, test } from 'vitest'
 
-// The commands of the example run as their users run them, but on the sources of the library.
-process.execArgv.push('--conditions=sluice-source', '--import', 'tsx')
-const { collectedIds, runAgent, runCollector, runSluiceCollect } = await import('./src/processes.ts')
-const { twentyAgents } = await import('./src/twenty-agents.ts')
+// The programs run as they were built.
+import { collectedIds, path, runAgent, runCollector, runSluiceCollect } from './src/processes.ts'
+import { twentyAgents } from './src/twenty-agents.ts'
 
 const tempDir = () => mkdtempSync(join(tmpdir(), 'event-pooler-'))
 const slow = { timeoutMs: 60_000 }
-const quick = ['--backoff-ms', '20']
+const quick = { BACKOFF_BASE_MS: '10' }
 
 test('nothing is lost over all load levels, kills and an outage', { timeout: 150_000 }, async () => {
   const home = tempDir()
@@ -51,8 +50,8 @@ test('nothing is lost over all load levels, kills and an outage', { timeout: 150
   collector = await runCollector(port, file, 50)
   await waitFor(async () => (await arrived()) > before, { ...slow, describe: 'the events of the outage' })
   await agents[1]?.stop()
-  const last = runAgent(dir, collector.endpoint, [...quick, '--every-ms', '1000'])
-  const acknowledged = agents.flatMap((agent) => [...agent.acknowledged])
+  const last = runAgent(dir, collector.endpoint, { ...quick, EVENT_EVERY_MS: '1000' })
+  const acknowledged = agents.flatMap((agent) => agent.acknowledged())
   const all = async () => {
     const collected = new Set(await collectedIds(file))
     return acknowledged.every((id) => collected.has(id))
@@ -70,7 +69,7 @@ test('twenty agents after an outage send no faster than sluice collect declares 
   const file = join(home, 'collected.ndjson')
   // Until it is released, nothing answers on this port, and no server of another test can listen there.
   const { port, release } = await reservePort()
-  const agents = await twentyAgents(home, `http://127.0.0.1:${port}/v1/events`, 300)
+  const agents = await twentyAgents(home, `http://127.0.0.1:${port}${path}`, 300)
   await release()
   const collector = await runSluiceCollect(port, file)
   const { events, tookMs } = await agents.drained()
@@ -82,4 +81,23 @@ test('twenty agents after an outage send no faster than sluice collect declares 
   // 100 events every 50 ms for all; each agent sends its first batch before it can know how many there are. Without
   // the division by their number each would be done after 0.1 s.
   expect(tookMs).toBeGreaterThan(((events - 20 * 100) / 100) * 50 * 0.5)
+})
+
+test('an agent that sends more than its minute allows keeps the rest; one that does not say who it is is turned away', async () => {
+  const file = join(tempDir(), 'collected.ndjson')
+  const { port, release } = await reservePort()
+  await release()
+  const collector = await runSluiceCollect(port, file)
+  const send = async (count: number, first: number, headers: Record<string, string>): Promise<number> => {
+    const events = Array.from({ length: count }, (_, n) => ({ id: `a-${first + n}`, data: n }))
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
+    return (await fetch(`http://127.0.0.1:${port}${path}`, { ...init, body: JSON.stringify({ events }) })).status
+  }
+  expect(await send(10, 0, {})).toBe(403)
+  const agent = { 'x-agent-id': 'a', 'x-event-count': '1' }
+  expect([await send(1000, 0, agent), await send(1000, 1000, agent), await send(1000, 2000, agent)]).toEqual([
+    200, 200, 429,
+  ])
+  expect(await collectedIds(file)).toHaveLength(2000)
+  await collector.stop()
 })

@@ -1,257 +1,247 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { FastifyInstance } from 'fastify'
-import { Redis } from 'ioredis'
+import { connectRedis, readEnv } from 'example-service'
+import { type MongoLimits, openMongoLimits, type RateLimits } from 'example-service/mongo-limits'
 import { type RedisServer, startMongod, startRedis, waitFor } from 'sluice/testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { imageService } from '../image-service/src/app.ts'
 import { sentimentService } from './src/app.ts'
-import { openPolicies, type Policies, type StoredPolicy, seedPolicy } from './src/policies.ts'
-import { type Services, startServices } from './src/services.ts'
+import { rateLimitKey } from './src/rate-limit-key.ts'
 
 const execute = promisify(execFile)
 const sluice = join(import.meta.dirname, '../../packages/server/bin/sluice.js')
-const service = 'sentiment-service'
-/** Counts are tested here, on machines that may be busy. */
-const deadlineMs = 3000
-/** What `npm start` runs; npm itself does not always forward signals. */
-const { start } = (
-  JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')) as { scripts: { start: string } }
-).scripts
+const documentOf = (service: string): RateLimits =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '..', service, 'rate-limits.json'), 'utf8'))
+const quiet = (): void => undefined
 
-// A single server, so that the policy is polled; that it arrives by change stream too is tested with the source itself.
 const mongod = await startMongod()
 if (!mongod.available) console.warn(`sentiment-service is not tested: ${mongod.why}`)
 
-describe.skipIf(!mongod.available)('sentiment-service, with two replicas', () => {
+describe('the key', () => {
+  const body = { tenant_id: 'nike', language: 'ja' }
+  const headers = { 'x-api-key': 'premium-tier', user_id: '1234' }
+  const ip = '192.0.2.1'
+  const premium = new Set(['premium-tier'])
+
+  test.each([
+    [{ headers, body, ip }, 'apiKey:premium-tier'],
+    [{ headers: { ...headers, 'x-api-key': 'invented' }, body, ip }, 'tenant:nike:lang:ja'],
+    [{ headers: { user_id: '1234' }, body: { tenant_id: 'nike' }, ip }, 'user:1234'],
+    [{ headers: {}, body: undefined, ip }, 'ip:192.0.2.1'],
+    // What could be taken for another key, or for none, is not used.
+    [{ headers: {}, body: { tenant_id: 'a:lang:b', language: 'c' }, ip }, 'ip:192.0.2.1'],
+    [{ headers: { user_id: ['a', 'b'] }, body: { tenant_id: ['a'], language: {} }, ip }, 'ip:192.0.2.1'],
+  ])('is premium key, else tenant and language, else user, else address: %#', (sender, key) => {
+    expect(rateLimitKey(sender, premium)).toBe(key)
+  })
+})
+
+describe.skipIf(!mongod.available)('two replicas beside image-service, on one Redis and one MongoDB', () => {
   const database = `sentiment-${process.pid}-${Date.now()}`
-  const premiumKeys = new Map([['key-of-acme', 'acme']])
   let redisServer: RedisServer
-  let closePolicies: () => Promise<void>
-  let policies: Policies
-  let seeded: StoredPolicy
-  const clients: Redis[] = []
-  const replicas: Services[] = []
-  const apps: FastifyInstance[] = []
+  let images: MongoLimits
+  const replicas: MongoLimits[] = []
+  const closers: (() => unknown)[] = []
   const urls: string[] = []
+  let imageUrl: string
   let tests = 0
   /** A separate tenant for each test. */
-  let tenant = ''
+  const newTenant = (): string => `tenant-${tests++}`
+
+  async function open(service: string): Promise<MongoLimits> {
+    const given = {
+      ...{ MONGODB_URL: mongod.available ? mongod.url : '', MONGODB_DATABASE: database, REDIS_URL: redisServer.url },
+      ...{ POLL_MS: '100', LIMITER_DEADLINE_MS: '3000' },
+    }
+    const env = readEnv(given)
+    const redis = connectRedis(env, quiet)
+    const limits = await openMongoLimits(documentOf(service), { env, log: quiet, redis })
+    closers.unshift(async () => {
+      await limits.close()
+      redis.disconnect()
+    })
+    return limits
+  }
+  /** On a socket for IPv4 and IPv6, as services listen by default. */
+  async function listen(handler: RequestListener): Promise<string> {
+    const server: Server = createServer(handler).listen(0, '::')
+    await once(server, 'listening')
+    closers.unshift(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
 
   beforeAll(async () => {
     if (!mongod.available) return
     redisServer = await startRedis()
-    const opened = openPolicies(mongod.url, database)
-    policies = opened.policies
-    closePolicies = opened.close
-    await Promise.all([seedPolicy(policies), seedPolicy(policies)])
-    seeded = (await policies.findOne({ _id: service }))!
+    images = await open('image-service')
+    imageUrl = await listen(imageService(images))
     for (let i = 0; i < 2; i++) {
-      const redis = new Redis(redisServer.port, { retryStrategy: () => 50, maxRetriesPerRequest: 1 })
-      redis.on('error', () => undefined)
-      const services = await startServices({ redis, policies, premiumKeys, pollMs: 100, deadlineMs })
-      const app = await sentimentService(services)
-      clients.push(redis)
-      replicas.push(services)
-      apps.push(app)
-      urls.push(await app.listen({ port: 0, host: '127.0.0.1' }))
+      const limits = await open('sentiment-service')
+      const premiumKeys = new Set(['premium-tier'])
+      const trustedProxies = ['127.0.0.9/32']
+      const app = await sentimentService({ limiter: limits.limiter, premiumKeys, trustedProxies })
+      replicas.push(limits)
+      urls.push(await listen(app.routing))
     }
-  }, 60_000)
+  })
 
   afterAll(async () => {
-    await Promise.all(apps.map((app) => app.close()))
-    await Promise.all(replicas.map((services) => services.close()))
-    for (const client of clients) client.disconnect()
-    await policies?.drop().catch(() => undefined)
-    await closePolicies?.()
+    for (const close of closers) await close()
     await redisServer?.stop()
     if (mongod.available) await mongod.stop()
   })
 
-  beforeEach(() => {
-    tenant = `tenant-${tests++}`
-  })
-
-  const ask = async (body: object, { at = 0, headers = {} as Record<string, string> } = {}) => {
-    const response = await fetch(`${urls[at]}/v1/analyze`, {
+  const post = (url: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ text: 'I love it', ...body }),
+      body: JSON.stringify(body),
     })
-    return { status: response.status, headers: response.headers, body: await response.json() }
-  }
-  const statuses = async (count: number, body: object, headers: Record<string, string> = {}): Promise<number[]> => {
+  const analyze = (body: object, { at = 0, headers = {} as Record<string, string> } = {}): Promise<Response> =>
+    post(`${urls[at]}/v1/analyze`, { text: 'I love it', ...body }, headers)
+  const classify = (body: object): Promise<Response> =>
+    post(`${imageUrl}/v1/classify`, { image_url: 'https://images.example/1', ...body })
+  const statuses = async (count: number, body: object): Promise<number[]> => {
     const found: number[] = []
-    for (let i = 0; i < count; i++) found.push((await ask(body, { at: i % 2, headers })).status)
+    for (let i = 0; i < count; i++) found.push((await analyze(body, { at: i % 2 })).status)
     return found
   }
-  const metrics = async (at = 0): Promise<string> => (await fetch(`${urls[at]}/metrics`)).text()
+  const quotas = async (answer: Promise<Response>): Promise<string | null> =>
+    (await answer).headers.get('ratelimit-policy')
 
-  /** Changes the limits of a rule in MongoDB, and waits until both replicas have them. */
-  const setLimits = async (limits: object, changed: object = {}, rule = 'caller'): Promise<void> => {
-    const rules = seeded.rules.map((each) => {
-      if (each.name === rule) return { ...each, limits, overrides: [], ...changed }
-      // All requests of this test come from one address.
-      return each.name === 'address' ? { ...each, limits: { rpm: 1_000_000_000 } } : each
-    })
-    const version = `test-${tests}-${Math.random()}`
-    await policies.updateOne({ _id: service }, { $set: { rules, version }, $currentDate: { last_updated: true } })
-    await waitFor(() => replicas.every(({ limiter }) => limiter.policy.status.version === version))
-  }
-
-  test('answers, and reports what is left in all four windows', async () => {
-    const { status, headers, body } = await ask({ tenant_id: tenant, language: 'en' })
-    expect([status, body]).toEqual([200, { label: 'positive', score: 1 }])
-    expect(headers.get('ratelimit-policy')).toMatch(
-      /caller\/rps";q=20.*caller\/rpm";q=1000.*caller\/rph";q=50000.*caller\/rpd";q=100000/,
-    )
-  })
-
-  test('counts by premium key, else tenant and language, else user, else address, across replicas', async () => {
-    await setLimits({ rpd: 2 })
-    const full = { tenant_id: tenant, language: 'en', user_id: 'u1' }
-    const premium = { 'x-api-key': 'key-of-acme' }
-    expect(await statuses(3, full, premium)).toEqual([200, 200, 429])
-    expect(await statuses(3, full)).toEqual([200, 200, 429])
-    expect(await statuses(3, { ...full, language: 'DE' })).toEqual([200, 200, 429])
-    expect(await statuses(1, { ...full, language: 'de' })).toEqual([429])
-    expect(await statuses(3, { user_id: 'u1' })).toEqual([200, 200, 429])
-    expect(await statuses(3, {})).toEqual([200, 200, 429])
-    // A user with the name of a premium customer has separate limits, and an invented key opens no new bucket.
-    expect(await statuses(1, { user_id: 'acme' })).toEqual([200])
-    expect(await statuses(1, {}, { 'x-api-key': 'invented' })).toEqual([429])
-  })
-
-  test('spends from all windows or from none', async () => {
-    await setLimits([{ amount: 1, per: '1h', name: 'narrow' }, { rpd: 100 }])
-    expect(await statuses(5, { tenant_id: tenant })).toEqual([200, 429, 429, 429, 429])
-    const { limits } = await replicas[1]!.limiter.inspect([1, tenant, 'en'], { rule: 'caller' })
-    expect(limits.map(({ name, remaining }) => [name, remaining])).toEqual([
-      ['narrow', 0],
-      ['rpd', 99],
+  /** Changes the document as an operator does, and waits until both replicas have read it. */
+  const setLimits = async (key: string, limits: object): Promise<void> => {
+    const former = replicas.map(({ limiter }) => limiter.policy.status.version)
+    // With $setField, a key may contain dots, as addresses do.
+    const custom = {
+      $setField: { field: { $literal: key }, input: '$custom_rate_limits', value: { $literal: limits } },
+    }
+    await replicas[0]!.rateLimits.updateOne({ _id: 'sentiment-service' }, [
+      { $set: { custom_rate_limits: custom, last_updated: '$$NOW' } },
     ])
-  })
+    await waitFor(() => replicas.every(({ limiter }, i) => limiter.policy.status.version !== former[i]))
+  }
+  const limitOf = (tenant: string, rpd: number): Promise<void> => setLimits(`tenant:${tenant}:lang:en`, { rpd })
+  const english = (tenant: string) => ({ tenant_id: tenant, language: 'en' })
 
-  test('has limits of their own for some', async () => {
-    await setLimits({ rpd: 100 }, { overrides: [{ key: [1, tenant, 'en'], limits: { rpd: 1 } }] })
-    expect(await statuses(2, { tenant_id: tenant })).toEqual([200, 429])
-    expect(await statuses(2, { tenant_id: tenant, language: 'de' })).toEqual([200, 200])
-  })
-
-  test('keeps one popular document from starving the others', async () => {
-    await setLimits({ rpd: 5 }, {}, 'document')
-    const askedFor = (document_id: string) =>
-      Promise.all(Array.from({ length: 10 }, (_, i) => ask({ user_id: `${tenant}-${i}`, document_id }, { at: i % 2 })))
-    const allowed = (await askedFor(tenant)).filter(({ status }) => status === 200)
-    expect(allowed).toHaveLength(5)
-    expect((await ask({ user_id: `${tenant}-1`, document_id: tenant, model_version: 'v2' })).status).toBe(200)
-    expect((await ask({ user_id: `${tenant}-1`, document_id: `${tenant}-other` })).status).toBe(200)
-  })
-
-  test('enforces a limit that was changed in MongoDB in all replicas, under load, without an error', async () => {
-    await setLimits({ rpd: 1_000_000 })
-    const seen = new Map<number, number>()
-    let isRunning = true
-    const load = [0, 1, 0, 1].map(async (at) => {
-      while (isRunning) {
-        const { status } = await ask({ tenant_id: tenant }, { at })
-        seen.set(status, (seen.get(status) ?? 0) + 1)
-      }
-    })
-    await waitFor(() => (seen.get(200) ?? 0) > 50)
-    await setLimits({ rpd: 50 })
-    // More than 50 are spent, so from here on every request is denied on both replicas.
-    expect(await statuses(10, { tenant_id: tenant })).toEqual(Array(10).fill(429))
-    await setLimits({ rpd: 1_000_000 })
-    expect(await statuses(4, { tenant_id: tenant })).toEqual(Array(4).fill(200))
-    isRunning = false
-    await Promise.all(load)
-    expect([...seen.keys()].sort()).toEqual([200, 429])
-  })
-
-  test('keeps the last good policy when MongoDB is given a bad one, and reports it', async () => {
-    await setLimits({ rpd: 1 })
-    const { version } = replicas[0]!.limiter.policy.status
-    await policies.updateOne(
-      { _id: service },
-      { $set: { 'rules.0.limits': { rpx: 1 } }, $currentDate: { last_updated: true } },
+  test('enforce the document as it is: custom limits for some keys, general ones for the rest', async () => {
+    const general = '"rps";q=20;w=1, "rpm";q=1000;w=60, "rph";q=50000;w=3600, "rpd";q=100000;w=86400'
+    expect(await quotas(analyze(english('client-corp')))).toBe(
+      '"rpm";q=500;w=60, "rph";q=20000;w=3600, "rpd";q=250000;w=86400',
     )
+    expect(await quotas(analyze(english('another')))).toBe(general)
+    expect(await quotas(analyze({}, { headers: { 'x-api-key': 'premium-tier' } }))).toContain('"rps";q=100;w=1')
+    expect(await quotas(analyze({}, { headers: { 'x-api-key': 'invented' } }))).toBe(general)
+    expect(await quotas(analyze({}, { headers: { user_id: '1234' } }))).toContain('"rps";q=10;w=1')
+    expect(await quotas(classify({ model_version: 'gpt-vision', hd_mode: true }))).toContain('"rps";q=2;w=1')
+    expect(await quotas(classify({ model_version: 'gpt-vision' }))).toBe(general)
+  })
+
+  test('apply a custom limit for an address, on a socket for IPv4 and IPv6', async () => {
+    // One of the three was spent above, with an invented key.
+    await setLimits('ip:127.0.0.1', { rpd: 3 })
+    expect(await statuses(3, {})).toEqual([200, 200, 429])
+  })
+
+  test('share their counters: one of many on the last unit, and a denial spends nothing', async () => {
+    const tenant = newTenant()
+    await setLimits(`tenant:${tenant}:lang:en`, { rpm: 5, rpd: 6 })
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => analyze(english(tenant), { at: i % 2 })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5)
+    const { limits } = await replicas[0]!.limiter.peek(`tenant:${tenant}:lang:en`)
+    expect(limits.find(({ name }) => name === 'rpd')).toMatchObject({ remaining: 1 })
+  })
+
+  test('enforce a limit that was changed in MongoDB, once `last_updated` changes; the other service is not touched', async () => {
+    const tenant = newTenant()
+    const { version } = images.limiter.policy.status
+    expect(await statuses(2, english(tenant))).toEqual([200, 200])
+    await limitOf(tenant, 4)
+    // The two that came before count.
+    expect(await statuses(4, english(tenant))).toEqual([200, 200, 429, 429])
+    expect(await statuses(1, { tenant_id: tenant, language: 'de' })).toEqual([200])
+    expect(images.limiter.policy.status.version).toBe(version)
+    // The same key in the other service is another bucket.
+    expect((await images.limiter.peek(`tenant:${tenant}:lang:en`)).allowed).toBe(true)
+  })
+
+  test('keep the last good document when it is damaged', async () => {
+    const tenant = newTenant()
+    await limitOf(tenant, 1)
+    const general = documentOf('sentiment-service').general_rate_limit
+    const set = (limits: object) =>
+      replicas[0]!.rateLimits.updateOne({ _id: 'sentiment-service' }, {
+        $set: { general_rate_limit: limits },
+        $currentDate: { last_updated: true },
+      } as object)
+    await set({ rps: -1 })
     await waitFor(() => replicas.every(({ limiter }) => limiter.policy.status.lastError !== undefined))
-    expect(await statuses(2, { tenant_id: tenant })).toEqual([200, 429])
-    expect(replicas[0]!.limiter.policy.status.version).toBe(version)
-    const ready = await (await fetch(`${urls[0]}/ready`)).json()
-    expect(JSON.stringify(ready)).toContain('rpx')
-    await setLimits({ rpd: 100 })
+    expect(await statuses(2, english(tenant))).toEqual([200, 429])
+    expect(JSON.stringify(await replicas[0]!.ready())).toContain('rps')
+    await set(general)
+    await waitFor(() => replicas.every(({ limiter }) => limiter.policy.status.lastError === undefined))
   })
 
-  test('has keys that `sluice inspect` reads', async () => {
+  test('have keys that `sluice inspect` reads, whole or as service and key', async () => {
     if (!mongod.available) return
-    await setLimits({ rpd: 10 })
-    await statuses(3, { tenant_id: tenant, language: 'en' })
-    const policy = `${mongod.url.replace('/?', `/${database}?`)}&service=${service}&collection=rate_limits`
-    const key = `${service}/caller/#1/${tenant}/en`
-    const args = [sluice, 'inspect', key, '--redis', redisServer.url, '--policy', policy, '--json']
-    const { stdout } = await execute(process.execPath, args)
-    expect(JSON.parse(stdout)).toMatchObject({ rule: 'caller', limits: [{ name: 'rpd', remaining: 7 }] })
-    const stored = await redisServer.cli<string[]>('KEYS', `*${tenant}*`)
-    expect(stored.some((each) => each.includes(`caller/#1/${tenant}/en`))).toBe(true)
+    const tenant = newTenant()
+    await statuses(3, { tenant_id: tenant, language: 'ja' })
+    const policy = `${mongod.url.replace('/?', `/${database}?`)}&service=sentiment-service&collection=rate_limits`
+    const inspect = async (...args: string[]): Promise<string> =>
+      (await execute(process.execPath, [sluice, 'inspect', ...args, '--redis', redisServer.url, '--policy', policy]))
+        .stdout
+    const [whole, parts] = await Promise.all([
+      inspect(`sentiment-service/default/tenant:${tenant}:lang:ja`),
+      inspect('sentiment-service', `tenant:${tenant}:lang:ja`),
+    ])
+    for (const printed of [whole, parts]) {
+      expect(printed).toMatch(/rpm .* 997 of 1,000 left .* in \d+/)
+      expect(printed).toMatch(/rpd .* 99,997 of 100,000 left .* in \d+/)
+    }
   })
 
-  test('keeps the last rules while MongoDB is away, and follows it again afterwards', async () => {
+  test('let requests through while Redis is away, with the metric that alerts, and are exact again afterwards', async () => {
+    const tenant = newTenant()
+    await limitOf(tenant, 1)
+    await redisServer.kill()
+    expect(await statuses(4, english(tenant))).toEqual([200, 200, 200, 200])
+    expect(await replicas[0]!.ready()).toMatchObject({ ready: true, exact: false })
+    expect(await replicas[0]!.registry.metrics()).toMatch(/sluice_decisions_total\{[^}]*degraded="true"[^}]*\} [1-9]/)
+    await redisServer.restart()
+    await waitFor(async () => (await statuses(2, english(tenant))).includes(429))
+  })
+
+  test('keep the last rules while MongoDB is away; a replica that starts then has those it was built with', async () => {
     if (!mongod.available || mongod.pids.length === 0) return
-    await setLimits({ rpd: 2 })
+    const tenant = newTenant()
+    await limitOf(tenant, 2)
     for (const pid of mongod.pids) process.kill(pid, 'SIGKILL')
     await waitFor(() => replicas.every(({ limiter }) => limiter.policy.status.lastError !== undefined), {
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
     })
-    expect(await statuses(3, { tenant_id: tenant })).toEqual([200, 200, 429])
+    expect(await statuses(3, english(tenant))).toEqual([200, 200, 429])
+    const started = await open('sentiment-service')
+    const { limits } = await started.limiter.peek('user:1234')
+    expect(limits.map(({ amount }) => amount)).toEqual([10, 500, 50_000])
     await mongod.settled()
-    await setLimits({ rpd: 3 })
-    expect(await statuses(2, { tenant_id: tenant })).toEqual([200, 429])
-  }, 60_000)
-
-  test('lets requests through while Redis is away, with the metric that alerts, and is exact again afterwards', async () => {
-    await setLimits({ rpd: 1 })
-    expect(await statuses(2, { tenant_id: tenant })).toEqual([200, 429])
-    await redisServer.kill()
-    expect(await statuses(6, { tenant_id: `${tenant}-b` })).toEqual(Array(6).fill(200))
-    expect(await metrics()).toMatch(/sluice_decisions_total\{[^}]*degraded="true"[^}]*\} [1-9]/)
-    expect(await (await fetch(`${urls[0]}/ready`)).json()).toMatchObject({ ready: true, exact: false })
-    await redisServer.restart()
-    await waitFor(async () => (await statuses(2, { tenant_id: `${tenant}-c` })).includes(429), { timeoutMs: 20_000 })
-  }, 60_000)
-
-  test('starts with `npm start`, and ends on a signal', async () => {
-    if (!mongod.available) return
-    const env = {
-      ...process.env,
-      PORT: '0',
-      REDIS_URL: redisServer.url,
-      MONGODB_URL: mongod.url,
-      MONGODB_DATABASE: database,
-    }
-    const started = spawn(process.execPath, start.split(' ').slice(1), {
-      cwd: import.meta.dirname,
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+    await limitOf(tenant, 3)
+    expect(await statuses(2, english(tenant))).toEqual([200, 429])
+    await waitFor(async () => (await started.limiter.peek(`tenant:${tenant}:lang:en`)).limits[0]!.amount === 3, {
+      timeoutMs: 60_000,
     })
-    const ended = new Promise((resolve) => started.once('exit', (code, signal) => resolve(code ?? signal)))
-    try {
-      let printed = ''
-      started.stdout.on('data', (chunk) => (printed += chunk))
-      await waitFor(() => printed.includes('curl'), { timeoutMs: 20_000 })
-      const [url] = /http:\S+\/v1\/analyze/.exec(printed)!
-      const headers = { 'content-type': 'application/json' }
-      expect((await fetch(url, { method: 'POST', headers, body: '{"text":"great"}' })).status).toBe(200)
-    } finally {
-      started.kill('SIGTERM')
-    }
-    expect(await ended).toBe(0)
-  }, 60_000)
+  })
 
-  test('has metrics that name no tenant', async () => {
-    await ask({ tenant_id: tenant })
-    expect(await metrics()).not.toContain(tenant)
+  test('have metrics that name no tenant', async () => {
+    const tenant = newTenant()
+    await analyze(english(tenant))
+    expect(await replicas[0]!.registry.metrics()).not.toContain(tenant)
   })
 })

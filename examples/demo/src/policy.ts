@@ -34,8 +34,8 @@ rules:
     limits: { rpm: 12 }
     onStoreFailure: closed
 
-  # Watches and never denies: what would a daily cap do?
-  - name: daily-cap
+  # Watches and never denies: what would a cap per tenant do?
+  - name: tenant-cap
     match: { method: POST, path: /v1/analyze }
     key: headers.x-tenant
     limits: { rpm: 240 }

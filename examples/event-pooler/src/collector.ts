@@ -1,40 +1,58 @@
-// A collector with your own code, whose load is set by a request. `sluice collect` uses the load of its process.
-//
-//   npm run collector -- --port 8080
-//   curl -X POST 'http://127.0.0.1:8080/load?percent=85'     pretend to be busy
-import { once } from 'node:events'
+// A collector with your own code, whose load can be set by a request. `sluice collect` does the same without code, and
+// uses the load of its process.
 import { appendFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { parseArgs } from 'node:util'
-import express from 'express'
-import { answering, createCapacity, createIngest } from 'sluice/capacity'
-import { protect } from 'sluice/express'
-import { loadTable } from './load-table.ts'
+import { fileURLToPath } from 'node:url'
+import { answerErrors, logTo, readEnv, runMain, serve } from 'example-service'
+import express, { type Request } from 'express'
+import { Registry } from 'prom-client'
+import { createLimiter, filePolicy, limiterMetrics, openPolicy } from 'sluice'
+import { answering, capacityMetrics, createCapacity, createIngest } from 'sluice/capacity'
+import { protect, rateLimit } from 'sluice/express'
+import { prometheusMetrics } from 'sluice/prometheus'
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '8080' },
-    file: { type: 'string', default: 'collected.ndjson' },
-    hurry: { type: 'string', default: '1' },
-  },
-})
-let percent = 10
-const capacity = await createCapacity({ ...loadTable(Number(values.hurry)), load: () => percent, process: false })
-const ingest = await createIngest({
-  accept: (events) => appendFile(values.file, events.map((event) => `${JSON.stringify(event)}\n`).join('')),
-})
+const path = '/api/v1/ai/pooler'
 
-const app = express()
-app.use(express.json({ limit: '10mb' }))
-app.use(protect(answering(capacity, '/v1/events/capacity')))
-app.post('/v1/events', async (request, response) => {
-  const { status, body } = await ingest.receive(request.body)
-  response.status(status).json(body)
+await runMain(async () => {
+  const [env, log] = [readEnv(), logTo('event-collector')]
+  const file = env.text('EVENTS_FILE', 'events.ndjson')
+  const policyFile = env.text('POLICY_FILE', fileURLToPath(new URL('../sluice.yaml', import.meta.url)))
+  const policy = await openPolicy(filePolicy(policyFile))
+  const limiter = await createLimiter({ policy })
+  // Unset, the load is that of the process.
+  let percent = env.optional('LOAD_PERCENT') === undefined ? undefined : env.number('LOAD_PERCENT', 0, { most: 100 })
+  const pretended = percent === undefined ? {} : { load: () => percent ?? 0, process: false }
+  const capacity = await createCapacity({ policy, ...pretended })
+  const ingest = await createIngest({
+    accept: (events) => appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+  })
+
+  const app = express()
+  app.use(express.json({ limit: '10mb' }))
+  app.use(protect(answering(capacity, `${path}/capacity`)))
+  // By what a batch really has, not by what its sender says.
+  const context = ({ body }: Request) => ({ events: Array.isArray(body?.events) ? body.events.length : 1 })
+  app.post(path, rateLimit(limiter, { context }), async (request, response) => {
+    const { status, body } = await ingest.receive(request.body)
+    response.status(status).json(body)
+  })
+  // Only where the load is pretended: for demonstrations and tests.
+  if (percent !== undefined)
+    app.post('/load', (request, response) => {
+      percent = Number(request.query.percent)
+      response.json({ percent })
+    })
+  app.use(answerErrors)
+
+  const registry = new Registry()
+  const metrics = prometheusMetrics(registry, [limiterMetrics(limiter), capacityMetrics(capacity)])
+  await serve({
+    ...{ env, log, registry, port: 8450 },
+    handler: app,
+    ready: () => capacity.health(),
+    async close() {
+      metrics.close()
+      await Promise.all([ingest.close(), capacity.close(), limiter.close()])
+      await policy.close()
+    },
+  })
 })
-app.post('/load', (request, response) => {
-  percent = Number(request.query.percent)
-  response.json({ percent })
-})
-const server = app.listen(Number(values.port), '127.0.0.1')
-await once(server, 'listening')
-console.log(`collecting at http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/events`)

@@ -1,11 +1,15 @@
 import { createShipper, type Shipper } from 'sluice/shipper'
 
-/** The shipper of one agent. */
-export function openAgent(dir: string, endpoint: string, backoffMs: number): Promise<Shipper> {
-  return createShipper({
-    dir,
-    endpoint,
-    // All agents lose the collector at the same moment; with jitter they do not all return at the same moment.
-    backoff: { base: backoffMs, jitter: 0.5 },
-  })
+export interface AgentOptions {
+  readonly dir: string
+  readonly endpoint: string
+  /** What the collector limits by. */
+  readonly agentId: string
+  /** Level n of the backoff waits `2 ** n` times this. */
+  readonly baseDelayMs?: number
+}
+
+/** The shipper of one agent. Capacity is asked for at `<endpoint>/capacity`. */
+export function openAgent({ dir, endpoint, agentId, baseDelayMs = 1000 }: AgentOptions): Promise<Shipper> {
+  return createShipper({ dir, endpoint, headers: { 'x-agent-id': agentId }, backoff: { base: baseDelayMs } })
 }

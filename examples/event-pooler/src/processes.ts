@@ -1,33 +1,35 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+// Starts the programs of this example, for the demonstration and the test.
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { runProgram } from 'example-service/programs'
 
-const server = join(import.meta.dirname, '..', '..', '..', 'packages', 'server')
-const fromSources = process.execArgv.includes('--conditions=sluice-source')
+const home = join(import.meta.dirname, '..')
+const server = dirname(createRequire(import.meta.url).resolve('@sluice/server/package.json'))
 /** The command line of Sluice. */
-export const cli: string = join(server, ...(fromSources ? ['src', 'cli.ts'] : ['dist', 'cli.js']))
+export const cli: string = join(server, 'bin', 'sluice.js')
+export const path = '/api/v1/ai/pooler'
 
-const running = new Set<ChildProcess>()
-
-/** Starts a command with the same Node options as this process. */
-function start(file: string, args: readonly string[]): ChildProcess {
-  const stdio = ['ignore', 'pipe', 'inherit'] as const
-  const child = spawn(process.execPath, [...process.execArgv, file, ...args], { stdio: [...stdio] })
-  running.add(child)
-  child.once('close', () => running.delete(child))
-  return child
+/** The policy of this example, changed. */
+function policyWith(change: (text: string) => string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'event-pooler-policy-')), 'sluice.yaml')
+  writeFileSync(file, change(readFileSync(join(home, 'sluice.yaml'), 'utf8')))
+  return file
 }
 
-/** Stops with this process, at once: no process may be left that still listens on a port. */
-export function endOnSignals(): void {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      for (const child of running) child.kill('SIGTERM')
-      process.exit(0)
-    })
-  }
-}
+/** All delays divided, so that the whole story runs quickly. */
+const inHurry = (hurry: number) => (text: string) =>
+  text.replace(/(delay|retryAfter): (\d+)(m?s)/g, (_, name, amount, unit) => {
+    return `${name}: ${(Number(amount) * (unit === 's' ? 1000 : 1)) / hurry}ms`
+  })
+
+/** 100 events every 50 ms of all agents together, at whatever load of the machine. */
+const atAnyLoad = (text: string): string =>
+  text
+    .replace('below: 40, maxBatchSize: 100, delay: 100ms', 'below: 95, maxBatchSize: 100, delay: 50ms')
+    .replace(/ +- \{ below: (60|80|95), maxBatchSize: (50|20|10),.*\n/g, '')
 
 export interface RunningCollector {
   readonly endpoint: string
@@ -36,26 +38,27 @@ export interface RunningCollector {
   stop(): Promise<void>
 }
 
-/** The collector of this example. `hurry` divides all delays of its table. */
+/** The collector of this example, at a pretended load. `hurry` divides all delays of its table. */
 export async function runCollector(port: number, file: string, hurry: number): Promise<RunningCollector> {
-  const args = ['--port', String(port), '--file', file, '--hurry', String(hurry)]
-  const child = start(join(import.meta.dirname, 'collector.ts'), args)
-  const [line] = (await once(child.stdout!, 'data')) as [Buffer]
-  const endpoint = line.toString().trim().split(' ').at(-1)!
-  const { origin } = new URL(endpoint)
+  const collector = runProgram([join(home, 'dist', 'collector.js')], {
+    ...{ PORT: String(port), EVENTS_FILE: file, LOAD_PERCENT: '10', POLICY_FILE: policyWith(inHurry(hurry)) },
+  })
+  await collector.event('started')
+  const origin = `http://127.0.0.1:${port}`
   return {
-    endpoint,
+    endpoint: origin + path,
     load: async (percent) => void (await fetch(`${origin}/load?percent=${percent}`, { method: 'POST' })),
-    stop: () => ended(child, 'SIGKILL'),
+    stop: () => collector.stop('SIGKILL'),
   }
 }
 
 /** `sluice collect`, which needs no code at all. */
 export async function runSluiceCollect(port: number, file: string): Promise<{ stop(): Promise<void> }> {
-  const policy = join(import.meta.dirname, '..', 'sluice.yaml')
-  const child = start(cli, ['collect', '--port', String(port), '--file', file, '--policy', policy])
-  await once(child.stdout!, 'data')
-  return { stop: () => ended(child, 'SIGTERM') }
+  const policy = policyWith(atAnyLoad)
+  const args = [cli, 'collect', '--path', path, '--port', String(port), '--file', file, '--policy', policy]
+  const collect = runProgram(args, { HOME: process.env.HOME ?? '' })
+  await collect.printed()
+  return { stop: () => collect.stop() }
 }
 
 /** The ids in the file of a collector, in the order of arrival. */
@@ -68,25 +71,17 @@ export async function collectedIds(file: string): Promise<string[]> {
 
 export interface RunningAgent {
   /** What it has stored so far. */
-  readonly acknowledged: ReadonlySet<string>
+  acknowledged(): string[]
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
-export function runAgent(dir: string, endpoint: string, more: readonly string[] = []): RunningAgent {
-  const child = start(join(import.meta.dirname, 'agent.ts'), ['--dir', dir, '--endpoint', endpoint, ...more])
-  const acknowledged = new Set<string>()
-  let text = ''
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    const lines = (text + chunk).split('\n')
-    text = lines.pop() ?? ''
-    for (const line of lines) acknowledged.add(line)
-  })
-  return { acknowledged, kill: () => ended(child, 'SIGKILL'), stop: () => ended(child, 'SIGTERM') }
-}
-
-async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill(signal)
-  await once(child, 'close')
+export function runAgent(dir: string, endpoint: string, env: Readonly<Record<string, string>> = {}): RunningAgent {
+  const given = { SLUICE_SHIPPER_DIR: dir, POOLER_ENDPOINT: endpoint, EVENT_EVERY_MS: '20', ...env }
+  const agent = runProgram([join(home, 'dist', 'main.js')], given)
+  return {
+    acknowledged: () => agent.events('stored').map(({ id }) => String(id)),
+    kill: () => agent.stop('SIGKILL'),
+    stop: () => agent.stop(),
+  }
 }

@@ -10,7 +10,8 @@ export interface Agents {
 
 /** Twenty agents in this process, each with its own buffer, that store events while the collector is away. */
 export async function twentyAgents(home: string, endpoint: string, eventsEach: number): Promise<Agents> {
-  const open = (_: unknown, i: number) => openAgent(join(home, `agent-${i}`), endpoint, 100)
+  const open = (_: unknown, i: number) =>
+    openAgent({ dir: join(home, `agent-${i}`), endpoint, agentId: `agent-${i}`, baseDelayMs: 50 })
   const agents = await Promise.all(Array.from({ length: 20 }, open))
   let [firstMs, lastMs] = [0, 0]
   for (const agent of agents) {

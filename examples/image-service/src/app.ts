@@ -1,39 +1,18 @@
 import { createHash } from 'node:crypto'
+import { answerErrors } from 'example-service'
 import express, { type Express } from 'express'
+import type { Limiter } from 'sluice'
 import { rateLimit } from 'sluice/express'
-import type { Services } from './services.ts'
-import { subjectOf } from './subject.ts'
+import { rateLimitKey } from './rate-limit-key.ts'
 
 const labels = ['cat', 'dog', 'bird', 'boat']
 
 /** The routes. */
-export function imageService({ limiter, registry, premiumKeys }: Services): Express {
+export function imageService({ limiter }: { readonly limiter: Limiter }): Express {
   const app = express()
   app.disable('x-powered-by')
-  app.get('/ready', async (_, response) => {
-    const { ready, warnings } = await limiter.health()
-    response.json({ ready: true, exact: ready, warnings, policy: limiter.policy.status })
-  })
-  app.get('/metrics', async (_, response) => {
-    response.type('text/plain').send(await registry.metrics())
-  })
-
-  app.use(
-    '/v1',
-    rateLimit(limiter, {
-      // Runs before the key is read; a body that it refuses is counted too.
-      parseBody: express.json(),
-      // The document has limits and no keys, so the service provides the key.
-      key: (request) =>
-        subjectOf({
-          premium: premiumKeys.get(request.get('x-api-key') ?? ''),
-          tenant: request.body?.tenant_id,
-          model: request.body?.model_version,
-          user: request.body?.user_id,
-          address: request.ip ?? 'unknown',
-        }),
-    }),
-  )
+  // The parser runs before the key is read; a body that it refuses is counted too.
+  app.use('/v1', rateLimit(limiter, { parseBody: express.json(), key: ({ body }) => rateLimitKey(body) }))
   app.post('/v1/classify', (request, response) => {
     const url = String(request.body?.image_url ?? '')
     if (url === '') {
@@ -43,5 +22,6 @@ export function imageService({ limiter, registry, premiumKeys }: Services): Expr
     // A real service calls a model here.
     response.json({ label: labels[createHash('sha256').update(url).digest()[0]! % labels.length] })
   })
+  app.use(answerErrors)
   return app
 }

@@ -1,34 +1,42 @@
-/** The settings of the proxy from its environment, with the names of the service that this example replaces. */
-export interface Settings {
+import type { Env } from 'example-service'
+
+/** Where the vendor is, and how to log in there. */
+export interface Vendor {
+  /** With its path, such as `https://api.nivoda.net/graphql`. */
   readonly endpoint: string
   /** `Basic ...`, if there is a user. */
   readonly authorization: string | undefined
+}
+
+export function readVendor(env: Env): Vendor {
+  const endpoint = env.url('NIVODA_ENDPOINT', 'use https://api.nivoda.net/graphql')
+  const [user, password] = [env.optional('NIVODA_USERNAME'), env.text('NIVODA_PASSWORD', '')]
+  const basic = user && `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  return { endpoint, authorization: basic }
+}
+
+/** The settings of the proxy, with the names of the document. */
+export interface ProxySettings extends Vendor {
   readonly perSecond: number
   readonly maxWaitMs: number
   readonly timeoutMs: number
-  readonly token: string | undefined
-  readonly port: number
-  readonly redisUrl: string | undefined
+  /** How long a request may take to reach the vendor: `auto`, `response` or a duration. */
+  readonly arrival: string
+  /** What callers show; two while the token is rotated. */
+  readonly tokens: readonly string[]
+  readonly onRedisFailure: 'closed' | 'local' | 'open'
 }
 
-export function readSettings(env: NodeJS.ProcessEnv): Settings {
-  const { NIVODA_ENDPOINT: endpoint, NIVODA_USERNAME: user, NIVODA_PASSWORD: password } = env
-  if (!endpoint) throw new Error('NIVODA_ENDPOINT is not set; give the address of the vendor')
-  const basic = user ? `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}` : undefined
+export function readProxySettings(env: Env): ProxySettings {
+  const token = env.required('INTERNAL_SERVICE_TOKEN', 'use the secret that scheduler and workers have')
+  const next = env.optional('INTERNAL_SERVICE_TOKEN_NEXT')
   return {
-    endpoint,
-    authorization: basic,
-    perSecond: number(env, 'NIVODA_PROXY_RATE_LIMIT', 25),
-    maxWaitMs: number(env, 'NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS', 60_000),
-    timeoutMs: number(env, 'NIVODA_PROXY_TIMEOUT_MS', 60_000),
-    token: env.INTERNAL_SERVICE_TOKEN || undefined,
-    port: number(env, 'PORT', 8460),
-    redisUrl: env.REDIS_URL || undefined,
+    ...readVendor(env),
+    perSecond: env.whole('NIVODA_PROXY_RATE_LIMIT', 25, { least: 1 }),
+    maxWaitMs: env.whole('NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS', 60_000, { least: 1 }),
+    timeoutMs: env.whole('NIVODA_PROXY_TIMEOUT_MS', 60_000, { least: 1 }),
+    arrival: env.text('NIVODA_ARRIVAL', 'auto'),
+    tokens: next === undefined ? [token] : [token, next],
+    onRedisFailure: env.choice('RATE_LIMIT_ON_REDIS_FAILURE', ['closed', 'local', 'open'], 'closed'),
   }
-}
-
-function number(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
-  const value = env[name] === undefined ? otherwise : Number(env[name])
-  if (!Number.isInteger(value) || value < 0) throw new Error(`${name} is ${env[name]}; use a whole number`)
-  return value
 }

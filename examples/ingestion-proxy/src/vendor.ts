@@ -1,23 +1,39 @@
+// A vendor for the demonstration and the tests: it records what arrives.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A vendor that records when requests arrive, and their credentials. */
-export async function startVendor() {
-  const arrivalsMs: number[] = []
-  const authorizations = new Set<string | undefined>()
-  const server = createServer((request, response) => {
-    arrivalsMs.push(performance.now())
-    authorizations.add(request.headers.authorization)
-    request.resume()
-    request.on('end', () => response.setHeader('content-type', 'application/json').end('{"data":{}}'))
+export interface Arrival {
+  readonly atMs: number
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+
+export async function startVendor(diamonds = 0, latencyMs = 0) {
+  const arrivals: Arrival[] = []
+  let status = 200
+  const server = createServer(async (request, response) => {
+    arrivals.push({ atMs: performance.now(), path: request.url ?? '', headers: request.headers })
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const { variables } = JSON.parse(text || '{}') as { variables?: { page: number } }
+    const page = variables?.page
+    const data =
+      page === undefined
+        ? { diamonds_by_query_count: diamonds }
+        : { diamonds_by_query: [{ id: `d${page}`, price: 1000 + page }] }
+    await sleep(latencyMs, undefined, { ref: false })
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ data }))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    arrivalsMs,
-    authorizations,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`,
+    arrivals,
+    answerWith(next: number) {
+      status = next
+    },
     close() {
       server.close()
       server.closeAllConnections()
@@ -26,12 +42,7 @@ export async function startVendor() {
 }
 
 /** The most arrivals in any second, wherever it begins. */
-export function mostInAnySecond(arrivalsMs: readonly number[]): number {
-  let most = 0
-  let from = 0
-  for (let to = 0; to < arrivalsMs.length; to++) {
-    while (arrivalsMs[to]! - arrivalsMs[from]! >= 1000) from++
-    most = Math.max(most, to - from + 1)
-  }
-  return most
+export function mostInAnySecond(arrivals: readonly Arrival[]): number {
+  const times = arrivals.map(({ atMs }) => atMs)
+  return Math.max(0, ...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length))
 }

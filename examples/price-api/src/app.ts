@@ -1,88 +1,99 @@
 import express, { type Express, type Request, type Response } from 'express'
-import { type CacheResult, cacheHeaders } from 'sluice/cache'
+import type { CacheResult } from 'sluice/cache'
 import { rateLimit } from 'sluice/express'
+import { identity } from 'sluice/http'
 import { sendEvents } from 'sluice/presence'
-import { type Candle, intervals } from './database.ts'
-import { keys } from './keys.ts'
+import { granularities, windows } from './aggregate.ts'
+import { type Candle, keys } from './keys.ts'
+import { choice, text, wholeNumber } from './query.ts'
+import { send, sendCandles } from './send.ts'
 import type { Services } from './services.ts'
 
-const windows: Readonly<Record<string, number>> = { '5m': 300, '1h': 3600, '24h': 86_400 }
 const maxCandles = 100
 
-/** The routes. */
-export function priceApi({ database, cache, limiter, presence, freshness, registry }: Services): Express {
-  const app = express()
-  app.disable('x-powered-by')
-  app.get('/ready', async (_, response) => {
-    const sources = await freshness.read().catch(() => undefined)
-    const stale = sources?.filter((source) => source.stale) ?? []
-    // Stale data is still served, so it is reported and the service stays ready.
-    response.json({ ready: true, redis: cache.stats().redis, stale, unknown: sources === undefined })
-  })
-  app.get('/metrics', async (_, response) => {
-    response.type('text/plain').send(await registry.metrics())
-  })
+export interface AppOptions {
+  /** Keys that the service has given out. */
+  readonly apiKeys?: ReadonlySet<string>
+  /** The CDN and proxies that say who the client is, as CIDR blocks. */
+  readonly trustedProxies?: readonly string[]
+}
 
-  // Before the parser: a body that cannot be parsed is counted like any other.
-  app.use('/v1', rateLimit(limiter))
-  app.use(express.json())
+/** The routes. */
+export function priceApi(services: Services, { apiKeys = new Set(), trustedProxies = [] }: AppOptions = {}): Express {
+  const { database, prices, limiter, presence } = services
+  const app = express()
+  const addressOf = identity({ trustedProxies })
+  app.disable('x-powered-by')
+  // The keys of the limiter and the ids of subscribers; what a key holder sends costs no anonymous client anything.
+  const apiKeyOf = (request: Request): string | undefined => {
+    const given = request.get('x-api-key')
+    return given !== undefined && apiKeys.has(given) ? given : undefined
+  }
+  const context = (request: Request) => {
+    const apiKey = apiKeyOf(request)
+    return apiKey === undefined ? { tier: 'anonymous' } : { apiKey, tier: 'key' }
+  }
+  app.use('/v1', rateLimit(limiter, { identity: { trustedProxies }, context }))
 
   app.get('/v1/price', async (request, response) => {
     const assetId = text(request, 'asset')
-    const answer = await cache.lookup(keys.price(assetId), () => database.price(assetId))
-    send(request, response, answer, (price) => ({ asset: assetId, usd: price.usd, at: price.at, source: price.source }))
+    const answer = await prices.read(keys.price(assetId), async () => (await database.prices([assetId]))[0] ?? null)
+    send(request, response, answer)
   })
 
   app.get('/v1/vwap', async (request, response) => {
-    const assetId = text(request, 'asset')
-    const window = choice(request, 'window', windows, '5m')
-    const answer = await cache.lookup(keys.vwap(assetId, window), () => database.vwap(assetId, windows[window]!))
-    send(request, response, answer, (vwap) => ({ asset: assetId, window, ...vwap }))
+    const [base, quote] = [text(request, 'base'), text(request, 'quote', 'USD')]
+    const window = choice(request, 'window', windows)
+    const answer = await prices.read(
+      keys.vwap(base, quote, window),
+      async () => (await database.vwaps([{ base, quote }], [window]))[0] ?? null,
+    )
+    send(request, response, answer)
   })
 
   app.get('/v1/ohlc', async (request, response) => {
-    const assetId = text(request, 'asset')
-    const interval = choice(request, 'interval', intervals, '1m')
-    const stepMs = intervals[interval]! * 1000
-    const count = Math.min(maxCandles, Math.max(1, Number(request.query.count ?? 1) || 1))
-    const fromMs = Math.floor((Number(request.query.from) || Date.now() - (count - 1) * stepMs) / stepMs) * stepMs
-    const starts = Array.from({ length: count }, (_, i) => new Date(fromMs + i * stepMs))
+    const [base, quote] = [text(request, 'base'), text(request, 'quote', 'USD')]
+    const granularity = choice(request, 'granularity', granularities)
+    const count = wholeNumber(request, 'count', 1, maxCandles) ?? 1
+    const lengthMs = granularity * 1000
+    const from = wholeNumber(request, 'from', 0, 8.64e15)
+    const firstMs = Math.floor((from ?? Date.now() - (count - 1) * lengthMs) / lengthMs) * lengthMs
+    const starts = Array.from({ length: count }, (_, i) => new Date(firstMs + i * lengthMs))
     // Looked up together, so that Redis is called once.
-    const answers = await Promise.all(
+    const answers: CacheResult<Candle | null>[] = await Promise.all(
       starts.map((start) =>
-        cache.lookup<Candle | null>(keys.ohlc(assetId, interval, start.getTime()), () =>
-          database.candle(assetId, interval, start),
+        prices.read(
+          keys.ohlc(base, quote, granularity, start.getTime()),
+          async () => (await database.candles([{ base, quote }], granularity, start))[0] ?? null,
         ),
       ),
     )
-    response.json({
-      asset: assetId,
-      interval,
-      candles: answers.flatMap(({ value }) => (value ? [value] : [])),
-      stale_flag: answers.some(({ stale }) => stale),
-    })
+    sendCandles(response, answers, { isPinnable: from !== undefined })
   })
 
   app.get('/v1/assets/:id', async (request, response) => {
     const assetId = request.params.id
-    const answer = await cache.lookup(keys.asset(assetId), () => database.asset(assetId))
-    const markets = await cache.getOrFetch(keys.markets(assetId), () => database.markets(assetId))
-    send(request, response, answer, (asset) => ({ ...asset, markets }))
+    const answer = await prices.read(keys.meta(assetId), () => database.asset(assetId))
+    const domain = answer.value?.homeDomain ?? null
+    // An issuer whose domain does not answer is left out; its price is none the worse.
+    const toml =
+      domain === null
+        ? undefined
+        : await prices.read(keys.toml(domain), () => services.fetchToml(domain)).catch(() => undefined)
+    send(request, response, answer, { issuedBy: toml?.value ?? null })
   })
 
-  app.put('/v1/assets/:id', async (request, response) => {
-    const { name, decimals } = request.body as { name: string; decimals: number }
-    await database.saveAsset({ assetId: request.params.id, name: String(name), decimals: Number(decimals) })
-    // After the commit. When this has resolved, no process returns the old name as fresh.
-    await cache.invalidate([keys.asset(request.params.id), keys.markets(request.params.id)], { mode: 'strict' })
-    response.status(204).end()
+  app.get('/v1/divergence', async (request, response) => {
+    const assetId = text(request, 'asset')
+    const fetch = async () => (await database.divergences([assetId]))[0] ?? null
+    send(request, response, await prices.read(keys.div(assetId), fetch))
   })
 
   app.get('/v1/stream', async (request, response) => {
     const assetId = text(request, 'asset')
-    const price = await cache.lookup(keys.price(assetId), () => database.price(assetId))
-    const id = request.get('x-api-key') ?? request.ip ?? 'unknown'
-    await sendEvents(presence, response, { channel: assetId, id, first: [JSON.stringify(price.value)] })
+    const price = await prices.read(keys.price(assetId), async () => (await database.prices([assetId]))[0] ?? null)
+    const id = apiKeyOf(request) ?? addressOf(request.socket.remoteAddress, request.headers) ?? 'unknown'
+    await sendEvents(presence, response, { channel: assetId, id, first: [price.value] })
   })
 
   app.get('/v1/subscribers', async (request, response) => {
@@ -94,35 +105,4 @@ export function priceApi({ database, cache, limiter, presence, freshness, regist
     if (!response.headersSent) response.status(status).json({ error: status < 500 ? error.message : 'try again later' })
   })
   return app
-}
-
-/** Answers with the value, `stale_flag`, and headers for the CDN; 404 for nothing, 304 for what the client has. */
-function send<T>(
-  request: Request,
-  response: Response,
-  answer: CacheResult<T | null>,
-  body: (value: T) => object,
-): void {
-  const { value, stale } = answer
-  if (value === null) {
-    response.status(404).json({ error: 'unknown asset' })
-    return
-  }
-  const ifNoneMatch = request.get('if-none-match')
-  const { headers, notModified } = cacheHeaders(answer, { ifNoneMatch, maxAge: '10s', staleWhileRevalidate: '30s' })
-  response.set(headers)
-  if (notModified) response.status(304).end()
-  else response.json({ ...body(value), stale_flag: stale })
-}
-
-function text(request: Request, name: string): string {
-  const value = request.query[name]
-  if (typeof value === 'string' && /^[\w:-]{1,64}$/.test(value)) return value
-  throw Object.assign(new Error(`${name}: give the id of an asset`), { status: 400 })
-}
-
-function choice(request: Request, name: string, among: object, usual: string): string {
-  const value = request.query[name] ?? usual
-  if (typeof value === 'string' && Object.hasOwn(among, value)) return value
-  throw Object.assign(new Error(`${name}: use one of ${Object.keys(among).join(', ')}`), { status: 400 })
 }

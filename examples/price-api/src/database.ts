@@ -1,112 +1,152 @@
+import { openPool, prepareTables } from 'example-service/postgres'
 import type { Pool } from 'pg'
+import { type Candle, settleMs } from './keys.ts'
 
+export interface Trade {
+  readonly base: string
+  readonly quote: string
+  readonly price: number
+  readonly amount: number
+  readonly source: string
+  readonly at: Date
+}
+export interface Pair {
+  readonly base: string
+  readonly quote: string
+}
 export interface Price {
   readonly assetId: string
   readonly usd: number
   readonly source: string
   readonly at: Date
 }
-
-export interface Candle {
-  readonly assetId: string
-  readonly interval: string
-  readonly start: Date
-  readonly open: number
-  readonly high: number
-  readonly low: number
-  readonly close: number
-  readonly closed: boolean
+export interface Vwap extends Pair {
+  /** In seconds. */
+  readonly window: number
+  readonly vwap: number
+  readonly volume: number
+  readonly trades: number
 }
-
 export interface Asset {
   readonly assetId: string
-  readonly name: string
+  readonly code: string
+  readonly issuer: string
   readonly decimals: number
+  readonly homeDomain: string | null
+}
+export interface Divergence {
+  readonly assetId: string
+  /** How far the prices of the sources are apart, as a share of their mean. */
+  readonly divergence: number
+  readonly sources: number
 }
 
-export const intervals: Readonly<Record<string, number>> = { '1m': 60, '5m': 300, '1h': 3600, '1d': 86_400 }
+const tables = `
+  create table if not exists assets (asset_id text primary key, code text not null, issuer text not null,
+    decimals int not null, home_domain text);
+  create table if not exists pairs (base text, quote text, last_trade timestamptz not null, primary key (base, quote));
+  create table if not exists trades (base text not null, quote text not null, price float8 not null,
+    amount float8 not null, source text not null, at timestamptz not null);
+  create index if not exists trades_by_pair on trades (base, quote, at desc);`
 
-const schema = `
-  CREATE TABLE IF NOT EXISTS assets (asset_id text PRIMARY KEY, name text NOT NULL, decimals int NOT NULL);
-  CREATE TABLE IF NOT EXISTS markets (asset_id text NOT NULL, market text NOT NULL, PRIMARY KEY (asset_id, market));
-  CREATE TABLE IF NOT EXISTS trades (
-    asset_id text NOT NULL, at timestamptz NOT NULL, usd double precision NOT NULL, amount double precision NOT NULL,
-    source text NOT NULL);
-  CREATE INDEX IF NOT EXISTS trades_by_asset ON trades (asset_id, at DESC);`
+/** Rows for pairs are asked for with two lists of the same length. */
+const listed = (pairs: readonly Pair[]): [string[], string[]] => [
+  pairs.map(({ base }) => base),
+  pairs.map(({ quote }) => quote),
+]
 
-/** The source of truth. */
+/** The source of truth. All questions are for many at once, as the aggregator asks them; the API asks for one. */
 export class Database {
   readonly #pool: Pool
   /** How many queries were sent, for the tests. */
   queries = 0
 
-  constructor(pool: Pool) {
-    this.#pool = pool
+  constructor(url: string) {
+    this.#pool = openPool(url, { timeoutSeconds: 2 })
   }
 
-  async prepare(): Promise<void> {
-    await this.#pool.query(schema)
+  prepare(): Promise<void> {
+    return prepareTables(this.#pool, tables)
   }
 
-  async saveAsset({ assetId, name, decimals }: Asset): Promise<void> {
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+
+  async saveTrades(trades: readonly Trade[]): Promise<void> {
+    const rows = JSON.stringify(trades)
     await this.#rows(
-      `INSERT INTO assets VALUES ($1, $2, $3) ON CONFLICT (asset_id) DO UPDATE SET name = $2, decimals = $3`,
-      [assetId, name, decimals],
+      `with given as (select * from jsonb_to_recordset($1) as t(base text, quote text, price float8, amount float8, source text, at timestamptz)),
+       saved as (insert into trades select * from given)
+       insert into pairs select base, quote, max(at) from given group by base, quote
+       on conflict (base, quote) do update set last_trade = greatest(pairs.last_trade, excluded.last_trade)`,
+      [rows],
     )
   }
 
-  async saveTrade(price: Price, amount = 1): Promise<void> {
-    await this.#rows(`INSERT INTO trades VALUES ($1, $2, $3, $4, $5)`, [
-      price.assetId,
-      price.at,
-      price.usd,
-      amount,
-      price.source,
-    ])
-  }
-
-  async price(assetId: string): Promise<Price | null> {
-    const [row] = await this.#rows(`SELECT usd, source, at FROM trades WHERE asset_id = $1 ORDER BY at DESC LIMIT 1`, [
-      assetId,
-    ])
-    return row ? { assetId, usd: Number(row.usd), source: String(row.source), at: row.at as Date } : null
-  }
-
-  async vwap(assetId: string, seconds: number): Promise<{ readonly usd: number | null; readonly trades: number }> {
-    const [row] = await this.#rows(
-      `SELECT sum(usd * amount) / nullif(sum(amount), 0) AS usd, count(*) AS trades FROM trades
-       WHERE asset_id = $1 AND at > now() - make_interval(secs => $2)`,
-      [assetId, seconds],
+  async saveAsset({ assetId, code, issuer, decimals, homeDomain }: Asset): Promise<void> {
+    await this.#rows(
+      `insert into assets values ($1, $2, $3, $4, $5) on conflict (asset_id)
+       do update set code = $2, issuer = $3, decimals = $4, home_domain = $5`,
+      [assetId, code, issuer, decimals, homeDomain],
     )
-    return { usd: row?.usd == null ? null : Number(row.usd), trades: Number(row?.trades ?? 0) }
   }
 
-  async candle(assetId: string, interval: string, start: Date): Promise<Candle | null> {
-    const end = new Date(start.getTime() + intervals[interval]! * 1000)
-    const [row] = await this.#rows(
-      `SELECT (array_agg(usd ORDER BY at))[1] AS open, max(usd) AS high, min(usd) AS low,
-              (array_agg(usd ORDER BY at DESC))[1] AS close, now() >= $3 AS closed
-       FROM trades WHERE asset_id = $1 AND at >= $2 AND at < $3 HAVING count(*) > 0`,
-      [assetId, start, end],
+  /** Pairs with a trade since then. */
+  pairs(since: Date): Promise<Pair[]> {
+    return this.#rows('select base, quote from pairs where last_trade >= $1', [since])
+  }
+
+  prices(assetIds: readonly string[]): Promise<Price[]> {
+    return this.#rows(
+      `select "assetId", price as usd, source, at from unnest($1::text[]) asked("assetId"), lateral
+         (select * from trades where base = "assetId" and quote = 'USD' order by at desc limit 1) last`,
+      [assetIds],
     )
-    if (!row) return null
-    const [open, high, low, close] = [row.open, row.high, row.low, row.close].map(Number)
-    return { assetId, interval, start, open: open!, high: high!, low: low!, close: close!, closed: row.closed === true }
+  }
+
+  vwaps(pairs: readonly Pair[], windows: readonly number[]): Promise<Vwap[]> {
+    return this.#rows(
+      `select base, quote, "window", sum(price * amount) / nullif(sum(amount), 0) as vwap, sum(amount) as volume,
+         count(*)::int as trades
+       from unnest($1::text[], $2::text[]) asked(base, quote) join trades using (base, quote),
+         unnest($3::int[]) windows("window")
+       where at > now() - make_interval(secs => "window") group by base, quote, "window"`,
+      [...listed(pairs), windows],
+    )
+  }
+
+  candles(pairs: readonly Pair[], granularity: number, start: Date): Promise<Candle[]> {
+    const end = new Date(start.getTime() + granularity * 1000)
+    const closes = new Date(end.getTime() + settleMs)
+    return this.#rows(
+      `select base, quote, $3::int as granularity, $4::timestamptz as start, (array_agg(price order by at))[1] as open,
+         max(price) as high, min(price) as low, (array_agg(price order by at desc))[1] as close, now() >= $6 as closed
+       from unnest($1::text[], $2::text[]) asked(base, quote) join trades using (base, quote)
+       where at >= $4 and at < $5 group by base, quote`,
+      [...listed(pairs), granularity, start, end, closes],
+    )
+  }
+
+  /** By the last price of each source within five minutes. */
+  divergences(assetIds: readonly string[]): Promise<Divergence[]> {
+    return this.#rows(
+      `with last as (select distinct on (base, source) base, source, price from trades
+         where base = any($1) and quote = 'USD' and at > now() - interval '5 minutes' order by base, source, at desc)
+       select base as "assetId", (max(price) - min(price)) / avg(price) as divergence, count(*)::int as sources
+       from last group by base`,
+      [assetIds],
+    )
   }
 
   async asset(assetId: string): Promise<Asset | null> {
-    const [row] = await this.#rows(`SELECT name, decimals FROM assets WHERE asset_id = $1`, [assetId])
-    return row ? { assetId, name: String(row.name), decimals: Number(row.decimals) } : null
+    const columns = 'asset_id as "assetId", code, issuer, decimals, home_domain as "homeDomain"'
+    const [row] = await this.#rows<Asset>(`select ${columns} from assets where asset_id = $1`, [assetId])
+    return row ?? null
   }
 
-  async markets(assetId: string): Promise<string[]> {
-    const rows = await this.#rows(`SELECT market FROM markets WHERE asset_id = $1 ORDER BY market`, [assetId])
-    return rows.map(({ market }) => String(market))
-  }
-
-  async #rows(text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]> {
+  async #rows<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
     this.queries += 1
-    const { rows } = await this.#pool.query(text, [...values])
-    return rows
+    return (await this.#pool.query(text, [...values])).rows
   }
 }

@@ -1,58 +1,45 @@
 import { Registry } from 'prom-client'
-import { createLimiter, filePolicy, type Limiter, type LimiterOptions, limiterMetrics } from 'sluice'
-import {
-  type Cache,
-  type CacheOptions,
-  cacheMetrics,
-  createCache,
-  createFreshness,
-  type Freshness,
-  freshnessMetrics,
-} from 'sluice/cache'
+import { createLimiter, type Limiter, type LimiterOptions, limiterMetrics } from 'sluice'
+import { type Cache, cacheMetrics, createCache, createFreshness, type Freshness, freshnessMetrics } from 'sluice/cache'
 import { createPresence, type Presence, presenceMetrics } from 'sluice/presence'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis, type RedisClient } from 'sluice/redis'
 import type { Database } from './database.ts'
+import { Prices } from './prices.ts'
+import { fetchToml } from './toml.ts'
 
-/** The dependencies of the routes and the producer. One Redis handle serves all parts. */
+/** The dependencies of the routes. One Redis handle serves all parts. */
 export interface Services {
   readonly database: Database
   readonly cache: Cache
+  readonly prices: Prices
   readonly limiter: Limiter
   readonly presence: Presence
   readonly freshness: Freshness
   readonly registry: Registry
+  readonly fetchToml: typeof fetchToml
   close(): Promise<void>
 }
 
 export interface ServiceOptions {
   readonly redis: RedisClient
   readonly database: Database
-  readonly policy?: LimiterOptions['policy']
-  readonly cache?: CacheOptions
+  /** Data sources that should report. */
+  readonly sources?: readonly string[]
+  readonly policy: NonNullable<LimiterOptions['policy']>
+  readonly fetchToml?: typeof fetchToml
+  /** How long Redis may take for a decision (200 ms) or a read (80 ms). What takes longer is done without it. */
+  readonly redisDeadlineMs?: number
 }
 
-export async function startServices({
-  redis: client,
-  database,
-  policy,
-  cache: cacheOptions,
-}: ServiceOptions): Promise<Services> {
+export async function startServices({ redis: client, database, ...more }: ServiceOptions): Promise<Services> {
   const redis = openRedis(client, { service: 'price-api' })
-  const cache = await createCache({
-    redis,
-    // After a wipe the most used prices are fetched again automatically, within the two minutes that the original
-    // requires.
-    fetchers: { price: ([assetId]) => database.price(String(assetId)) },
-    warmUp: { top: 200, within: '2m', concurrency: 8 },
-    ...cacheOptions,
-  })
-  const limiter = await createLimiter({
-    policy: policy ?? filePolicy(new URL('../sluice.yaml', import.meta.url).pathname),
-    redis,
-  })
+  const { redisDeadlineMs = 80 } = more
+  const cache = await createCache({ redis, redisDeadline: redisDeadlineMs })
+  const prices = await Prices.open(cache, redisDeadlineMs)
+  const limiter = await createLimiter({ policy: more.policy, redis, deadline: more.redisDeadlineMs ?? 200 })
   const presence = await createPresence({ redis })
-  const freshness = await createFreshness({ redis, sources: ['exchange'] })
+  const freshness = await createFreshness({ redis, sources: more.sources ?? [] })
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [
     limiterMetrics(limiter),
@@ -61,10 +48,11 @@ export async function startServices({
     freshnessMetrics(freshness),
   ])
   return {
-    ...{ database, cache, limiter, presence, freshness, registry },
+    ...{ database, cache, prices, limiter, presence, freshness, registry },
+    fetchToml: more.fetchToml ?? fetchToml,
     async close() {
       metrics.close()
-      await Promise.all([cache.close(), limiter.close(), presence.close(), freshness.close()])
+      await Promise.all([prices.close(), cache.close(), limiter.close(), presence.close(), freshness.close()])
       await redis.close()
     },
   }

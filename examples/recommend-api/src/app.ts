@@ -1,72 +1,74 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import type { CacheKey } from 'sluice/cache'
 import { rateLimit } from 'sluice/express'
 import type { Denial } from 'sluice/http'
-import type { Offer } from './database.ts'
-import { keys } from './keys.ts'
-import { recommend, type Trace } from './recommend.ts'
+import { z } from 'zod'
+import { type Kind, kinds, parseEntity } from './data/entities.ts'
+import { keys } from './data/read-data.ts'
+import { recommend } from './decide/recommend.ts'
 import type { Services } from './services.ts'
+
+const question = z.object({
+  customer_id: z.string().min(1),
+  placement: z.string().default('web'),
+  limit: z.number().int().min(1).max(100).default(3),
+})
 
 /** The routes. */
 export function recommendApi(services: Services): Express {
-  const { limiter, cache, database, settings, registry, latency } = services
+  const { limiter, cache, database, settings, tracing } = services
   const app = express()
   app.disable('x-powered-by')
-  app.get('/metrics', async (_, response) => {
-    response.type('text/plain').send(await registry.metrics())
-  })
-  app.get('/ready', async (_, response) => {
-    const { ready, warnings } = await limiter.health()
-    response.json({ ready: true, exact: ready, warnings, models: services.scoring.breakers.stats() })
-  })
-
-  app.use(
-    '/v1',
+  // On each route, so that the rules know its pattern; before the parser, so that a broken body counts too.
+  const limited = [
     rateLimit(limiter, {
       headers: 'x-ratelimit',
       onDenied: (denial) => (denial.status === 503 ? withStatus(denial, settings.closedStatus) : denial),
     }),
-  )
-  // After the limiter: a body that cannot be parsed is counted like any other.
-  app.use(express.json())
+    express.json(),
+  ]
 
-  app.post('/v1/recommend', async (request, response) => {
-    const tenant = request.get('x-tenant-id')!
-    const customer = String(request.body?.customer_id ?? '')
-    if (customer === '') {
-      response.status(400).json({ title: 'customer_id is missing' })
-      return
-    }
-    const end = latency.startTimer({ tenant })
-    const steps = new Map<string, unknown>()
-    const isTraced = Math.random() < settings.traceSampleRate
-    const trace: Trace = isTraced ? (step, found) => steps.set(step, found) : () => undefined
-    const answer = await recommend(tenant, customer, services, trace)
-    const seconds = end()
-    if (isTraced) services.trace({ tenant, customer, seconds, ...Object.fromEntries(steps) })
+  app.post('/v1/recommend', limited, async (request: Request, response: Response) => {
+    const { customer_id: customer, placement, limit } = question.parse(request.body)
+    const tenant = tenantOf(request)
+    const startMs = performance.now()
+    const answer = await tracing.decide({ tenant, customer }, (trace) =>
+      recommend({ tenant, customer, placement, limit }, services, trace),
+    )
+    services.observe(performance.now() - startMs)
     response.json(answer)
   })
 
-  app.put('/v1/offers/:id', async (request, response) => {
-    const tenant = request.get('x-tenant-id')!
-    const offer: Offer = { model: 'default', weight: 1, mandatory: false, paced: false, segment: null, ...request.body }
-    await database.saveOffer(tenant, { ...offer, id: request.params.id })
-    // When this has returned, no replica answers with the old offers any more.
-    await cache.invalidate(keys.offers(tenant), { mode: 'strict' })
-    response.status(204).end()
-  })
+  /** Once it is, no replica answers with the old ones any more. While Redis is away it will be when that is back. */
+  const isVisible = (key: CacheKey): Promise<boolean> =>
+    cache.invalidate(key, { mode: 'strict' }).then(
+      () => true,
+      (error) => {
+        if (error.code !== 'SLUICE_STORE_FAILED') throw error
+        return false
+      },
+    )
 
-  app.post('/v1/guardrails/block/:offer', async (request, response) => {
-    const tenant = request.get('x-tenant-id')!
-    await database.blockOffer(tenant, request.params.offer)
-    await cache.invalidate(keys.guardrails(tenant), { mode: 'strict' })
-    response.status(204).end()
-  })
+  for (const kind of Object.keys(kinds) as Kind[])
+    app.put(`/v1/${kind}/:id`, limited, async (request: Request, response: Response) => {
+      const tenant = tenantOf(request)
+      await database.save(tenant, kind, String(request.params.id), parseEntity(kind, request.body))
+      response.status((await isVisible(keys.active(tenant, kind))) ? 204 : 202).end()
+    })
 
-  app.use((error: Error, _request: Request, response: Response, _next: NextFunction) => {
-    response.status(503).json({ title: 'Not available', detail: error.message })
+  app.use((error: Error & { status?: number }, _request: Request, response: Response, _next: NextFunction) => {
+    if (error instanceof z.ZodError) {
+      const [issue] = error.issues
+      response.status(400).json({ title: 'Wrong input', detail: `${issue!.path.join('.')}: ${issue!.message}` })
+    } else if (error.status !== undefined && error.status < 500) {
+      response.status(error.status).json({ title: error.message })
+    } else response.status(503).json({ title: 'Not available' })
   })
   return app
 }
+
+/** The rules refuse requests without it. */
+const tenantOf = (request: Request): string => request.get('x-tenant-id')!
 
 function withStatus<Decided>(denial: Denial<Decided>, status: number): Denial<Decided> {
   return { ...denial, status, body: JSON.stringify({ ...denial.problem, status }) }

@@ -1,55 +1,51 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { Redis } from 'ioredis'
-import { Pool } from 'pg'
-import { startPostgres, startRedis } from 'sluice/testing'
+import { findRedis, logTo, readEnv, runMain, serve } from 'example-service'
+import { openPool } from 'example-service/postgres'
 import { recommendApi } from './app.ts'
-import { Database } from './database.ts'
+import { Database } from './data/database.ts'
+import { readEnrichment } from './data/enrichment.ts'
+import { builtInModel, modelsAt } from './decide/models.ts'
 import { startServices } from './services.ts'
-import { poolSize, readSettings } from './settings.ts'
+import { readSettings } from './settings.ts'
+import { createTracing } from './tracing.ts'
 
-// Starts its own servers where none are configured, so that `npm start` works on any machine that has them installed.
-const own = {
-  redis: process.env.REDIS_URL === undefined ? await startRedis() : undefined,
-  postgres: process.env.DATABASE_URL === undefined ? await startPostgres() : undefined,
-}
-const databaseUrl = process.env.DATABASE_URL ?? own.postgres!.url
-const redis = new Redis(process.env.REDIS_URL ?? own.redis!.url)
-redis.on('error', () => undefined)
-const pool = new Pool({ connectionString: databaseUrl, max: poolSize(databaseUrl) })
-pool.on('error', () => undefined)
-const database = new Database(pool)
-await database.prepare()
-for (const id of ['welcome', 'renewal'])
-  await database.saveOffer('acme', {
-    id,
-    model: 'ctr',
-    weight: 1,
-    mandatory: id === 'welcome',
-    paced: id === 'renewal',
-    segment: null,
+await runMain(async () => {
+  const [env, log] = [readEnv(), logTo('recommend-api')]
+  const settings = readSettings(env)
+  const databaseUrl = env.url('DATABASE_URL', 'use postgresql://user:password@host:5432/kaireon')
+  const replicaUrl = env.optionalUrl('DATABASE_REPLICA_URL')
+  const modelsUrl = env.optionalUrl('MODELS_URL')
+  const enrichmentFile = env.optional('ENRICHMENT_FILE') ?? new URL('../enrichment.json', import.meta.url)
+  const enrichment = await readEnrichment(enrichmentFile)
+
+  const primary = openPool(databaseUrl)
+  const replica = replicaUrl === undefined ? undefined : openPool(replicaUrl)
+  const database = new Database(primary, replica)
+  await database.prepare()
+  const redis = await findRedis(env, log)
+  const tracing = createTracing({
+    sampleRate: settings.traceSampleRate,
+    file: env.optional('TRACE_FILE'),
+    isExported: env.optionalUrl('OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined,
   })
-
-// A model that fails sometimes; a real one is a request to its server.
-const callModel = async (model: string): Promise<number> => {
-  if (Math.random() < 0.1) throw new Error(`The model ${model} does not answer.`)
-  return Math.random()
-}
-const services = await startServices({ redis, database, settings: readSettings(process.env), callModel })
-const server = recommendApi(services).listen(Number(process.env.PORT ?? 3000))
-// Rejects when the port is taken. Express would call a callback of listen in that case too.
-await once(server, 'listening')
-const { port } = server.address() as AddressInfo
-const headers = `-H 'x-tenant-id: acme' -H 'content-type: application/json'`
-console.log(`curl http://localhost:${port}/v1/recommend ${headers} -d '{"customer_id":"c1"}'`)
-
-const stop = async (): Promise<void> => {
-  server.close()
-  server.closeAllConnections()
-  await services.close()
-  redis.disconnect()
-  await pool.end()
-  await own.redis?.stop()
-  await own.postgres?.stop()
-}
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
+  const services = await startServices({
+    ...(redis && { redis }),
+    ...{ database, settings, enrichment },
+    callModel: modelsUrl === undefined ? builtInModel : modelsAt(modelsUrl),
+    tracing,
+  })
+  await serve({
+    ...{ env, log, port: 3000, registry: services.registry },
+    handler: recommendApi(services),
+    async ready() {
+      const { ready, warnings } = await services.limiter.health()
+      // Without Redis it still answers: it refuses decisions with a time to come back, and takes changes.
+      return { ready: true, exact: ready, warnings, models: services.scoring.breakers.stats() }
+    },
+    async close() {
+      await services.close()
+      await tracing.close()
+      redis?.disconnect()
+      await Promise.all([primary.end(), replica?.end()])
+    },
+  })
+})

@@ -8,7 +8,7 @@ export async function readPolicy({ maxMandatoryPerDay }: Settings): Promise<Poli
   const text = await readFile(new URL('../sluice.yaml', import.meta.url), 'utf8')
   const document = parseDocument(text) as PolicyDocument
   const rules = document.rules!.map((rule) =>
-    rule.name === 'mandatory' ? { ...rule, limits: { ...rule.limits, amount: maxMandatoryPerDay } } : rule,
+    rule.name === 'mandatory' ? { ...rule, limits: { ...(rule.limits as object), amount: maxMandatoryPerDay } } : rule,
   )
   return { ...document, rules }
 }

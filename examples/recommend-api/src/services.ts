@@ -4,79 +4,92 @@ import { breakerMetrics } from 'sluice/breaker'
 import { type Cache, cacheMetrics, createCache } from 'sluice/cache'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis, type RedisClient } from 'sluice/redis'
-import type { Database } from './database.ts'
-import { recountMandatory } from './mandatory-cap.ts'
+import type { Database } from './data/database.ts'
+import type { EnrichmentSource } from './data/enrichment.ts'
+import { ReadData } from './data/read-data.ts'
+import { recountMandatory } from './decide/mandatory-cap.ts'
+import { type CallModel, createScoring, type Scoring } from './decide/scoring.ts'
 import { readPolicy } from './policy.ts'
-import { type CallModel, type Scoring, scoring } from './scoring.ts'
 import type { Settings } from './settings.ts'
+import type { Tracing } from './tracing.ts'
 
 /** The dependencies of the routes. One Redis handle serves all parts. */
 export interface Services {
   readonly settings: Settings
   readonly database: Database
   readonly cache: Cache
+  readonly data: ReadData
+  readonly enrichment: readonly EnrichmentSource[]
   readonly limiter: Limiter
   readonly scoring: Scoring
+  readonly tracing: Tracing
   readonly registry: Registry
-  /** How long decisions take, in seconds. */
-  readonly latency: Histogram
-  readonly trace: (decision: object) => void
+  /** Records how long a decision took. */
+  observe(ms: number): void
   close(): Promise<void>
 }
 
 export interface ServiceOptions {
-  readonly redis: RedisClient
+  /** In memory when left out, which suits a single instance. */
+  readonly redis?: RedisClient
   readonly database: Database
   readonly settings: Settings
+  readonly enrichment: readonly EnrichmentSource[]
   readonly callModel: CallModel
+  readonly tracing: Tracing
+  /** Has `RATE_LIMIT_TIER`. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** How long a decision may take. 500 ms by default. */
+  /** How long the limiter and the cache may wait for Redis. 500 ms by default. */
   readonly deadlineMs?: number
-  /** Receives the decisions that are traced. */
-  readonly trace?: (decision: object) => void
 }
 
 export async function startServices(options: ServiceOptions): Promise<Services> {
-  const { database, settings } = options
-  const redis = openRedis(options.redis, { service: 'recommend-api' })
-  const cache = await createCache({ redis })
+  const { database, settings, enrichment, tracing } = options
+  const redis = options.redis && openRedis(options.redis, { service: 'recommend-api' })
+  // Five thousand offers with their creatives are a few megabytes; compressed, a tenth of that in Redis.
+  const size = { maxValueBytes: 16 * 2 ** 20, compressBytes: 64 * 2 ** 10, memory: { maxBytes: 256 * 2 ** 20 } }
+  const deadline = options.deadlineMs ?? 500
+  const cache = await createCache({ ...(redis && { redis, redisDeadline: deadline }), ...size })
   const limiter: Limiter = await createLimiter({
     policy: await readPolicy(settings),
-    redis,
+    ...(redis && { redis }),
     recount: { mandatory: recountMandatory(database) },
-    deadline: options.deadlineMs ?? 500,
+    deadline,
     ...(options.env === undefined ? {} : { env: options.env }),
   })
-  const models = scoring(options.callModel, settings)
+  const scoring = createScoring(options.callModel, settings)
   const registry = new Registry()
   const metrics = prometheusMetrics(registry, [
     limiterMetrics(limiter),
     cacheMetrics(cache),
-    breakerMetrics(models.breakers),
+    breakerMetrics(scoring.breakers),
   ])
   // Under the metric names that dashboards of the original service use.
-  const latency = new Histogram({
-    name: 'decisionFlowExecutionLatency',
-    help: 'Time of a whole decision, in seconds.',
-    labelNames: ['tenant'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-    registers: [registry],
-  })
+  const histogram = (name: string, help: string, buckets: number[]): Histogram =>
+    new Histogram({ name, help, buckets, registers: [registry] })
+  const milliseconds = [5, 10, 25, 50, 100, 250, 500, 1000]
+  const latencyMs = histogram('decisionLatencyMs', 'Time of a whole decision, in milliseconds.', milliseconds)
+  const seconds = milliseconds.map((ms) => ms / 1000)
+  const latency = histogram('decisionFlowExecutionLatency', 'Time of a whole decision, in seconds.', seconds)
   const failures = new Counter({
     name: 'scoringModelFailureTotal',
     help: 'Calls of scoring models that failed, by model key.',
     labelNames: ['model'],
     registers: [registry],
   })
-  const stopCounting = models.breakers.on('failed', ({ key }) => failures.inc({ model: key }))
+  const stopCounting = scoring.breakers.on('failed', ({ key }) => failures.inc({ model: key }))
   return {
-    ...{ settings, database, cache, limiter, scoring: models, registry, latency },
-    trace: options.trace ?? ((decision) => console.log(JSON.stringify(decision))),
+    ...{ settings, database, cache, enrichment, limiter, scoring, tracing, registry },
+    data: new ReadData(cache, database, settings),
+    observe(ms) {
+      latencyMs.observe(ms)
+      latency.observe(ms / 1000)
+    },
     async close() {
       stopCounting()
       metrics.close()
       await Promise.all([cache.close(), limiter.close()])
-      await redis.close()
+      await redis?.close()
     },
   }
 }

@@ -1,7 +1,8 @@
 import fastify, { type FastifyInstance } from 'fastify'
+import type { Limiter } from 'sluice'
 import { rateLimit } from 'sluice/fastify'
 import { analyze } from './analyze.ts'
-import type { Services } from './services.ts'
+import { rateLimitKey } from './rate-limit-key.ts'
 
 interface Question {
   readonly text: string
@@ -14,25 +15,27 @@ const question = {
   properties: { text: { type: 'string', maxLength: 10_000 }, language: { type: 'string' } },
 }
 
-/** The routes. */
-export async function sentimentService({ limiter, registry, premiumKeys }: Services): Promise<FastifyInstance> {
-  const app = fastify()
-  app.get('/ready', async () => {
-    const { ready, warnings } = await limiter.health()
-    // Without Redis requests are let through, so the service stays ready.
-    return { ready: true, exact: ready, warnings, policy: limiter.policy.status }
-  })
-  app.get('/metrics', async (_, reply) => reply.type('text/plain').send(await registry.metrics()))
+export interface AppOptions {
+  readonly limiter: Limiter
+  readonly premiumKeys?: ReadonlySet<string>
+  /** Proxies that say who the client is, as CIDR blocks. */
+  readonly trustedProxies?: readonly string[]
+}
 
-  await app.register(async (v1) => {
-    await v1.register(rateLimit, {
-      limiter,
-      // Only a known key makes a request premium: an invented one must not open a new bucket.
-      context: (request) => ({ premium: premiumKeys.get(String(request.headers['x-api-key'])) }),
-    })
-    v1.post<{ Body: Question }>('/v1/analyze', { schema: { body: question } }, async ({ body }) =>
-      analyze(body.text, body.language?.toLowerCase() ?? 'en'),
-    )
+/** The routes. */
+export async function sentimentService(options: AppOptions): Promise<FastifyInstance> {
+  const { limiter, premiumKeys = new Set(), trustedProxies = [] } = options
+  const app = fastify()
+  await app.register(rateLimit, {
+    limiter,
+    identity: { trustedProxies },
+    // Once the body is parsed, as the key is read from it.
+    hook: 'preValidation',
+    key: ({ headers, body }, { ip }) => rateLimitKey({ headers, body, ip }, premiumKeys),
   })
+  app.post<{ Body: Question }>('/v1/analyze', { schema: { body: question } }, async ({ body }) =>
+    analyze(body.text, body.language?.toLowerCase() ?? 'en'),
+  )
+  await app.ready()
   return app
 }

@@ -1,0 +1,5 @@
+export { answerErrors } from './answer-errors.ts'
+export { type Env, readEnv, SettingError } from './env.ts'
+export { type Log, logTo, runMain } from './main.ts'
+export { connectRedis, findRedis, namesRedis } from './redis.ts'
+export { type Serving, type ServingOptions, serve } from './serve.ts'
