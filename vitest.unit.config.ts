@@ -1,15 +1,15 @@
 import { defineConfig } from 'vitest/config'
 import { unitTests } from './test/unit-tests.ts'
-import config from './vitest.config.ts'
+import { common } from './vitest.config.ts'
 
 /** The tests for work in progress: no servers, no browser, nothing built, no long searches; random runs are short. */
 export default defineConfig({
-  ...config,
+  ...common,
   test: {
-    ...config.test,
+    ...common.test,
     include: unitTests(),
-    reporters: ['default'],
     isolate: false,
+    maxWorkers: 2,
     env: {
       SLUICE_ABORTS: '200',
       SLUICE_FUZZ: '100',

@@ -6,6 +6,7 @@ import { benchCapacity } from './capacity/index.ts'
 import { benchEgress } from './egress/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
+import { benchPipeline } from './pipeline/index.ts'
 import { benchRedis } from './redis/index.ts'
 import { printSummary, progress } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
@@ -18,7 +19,7 @@ type OtherBench = (options: BenchOptions) => Promise<unknown>
  * Sections that print their own results; what they return is written to the JSON unchanged. Loaded only when selected.
  */
 const others: Record<
-  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress'>,
+  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress' | 'pipeline'>,
   () => Promise<OtherBench | undefined>
 > = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
@@ -48,7 +49,8 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     section !== 'cache' &&
     section !== 'shipper' &&
     section !== 'capacity' &&
-    section !== 'egress'
+    section !== 'egress' &&
+    section !== 'pipeline'
   )
     return runOther(section, options)
   const only = options.only ?? ''
@@ -61,6 +63,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
     egress: () => benchEgress(effort, only),
     shipper: () => benchShipper(effort.rounds, options.quick, only),
     capacity: () => benchCapacity(options.quick, only),
+    pipeline: () => benchPipeline(Math.min(3, effort.rounds), options.quick, only),
   }
   const results = await benches[section]()
   measured.push(...results)

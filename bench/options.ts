@@ -8,6 +8,7 @@ const sections = [
   'shipper',
   'capacity',
   'egress',
+  'pipeline',
   'policy',
   'http',
   'server',
@@ -26,7 +27,7 @@ export interface BenchOptions {
 }
 
 export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
-Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, capacity, egress and http by their names, such as lease, fastify or "hono, denied".`
+Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, capacity, egress, pipeline and http by their names, such as lease, fastify or "hono, denied".`
 
 /** Reads the command line; throws an error that describes what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {

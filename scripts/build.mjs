@@ -1,7 +1,8 @@
-// Builds the packages with tsc and the page with vite, each only if something in it changed since its last build.
+// Builds the packages and examples with tsc and the page with vite, each only if something in it changed since its last
+// build. Given the name of an example, only that one and what it needs.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { writeScripts } from './lua.mjs'
@@ -12,8 +13,15 @@ const packages = [
   { name: 'server', needs: ['sluice'] },
   { name: 'dashboard', needs: [], compile: compilePage, more: ['index.html', 'vite.config.ts'] },
 ]
+const isBuilt = (name) => existsSync(join(root, 'examples', name, 'tsconfig.json'))
+const examples = [
+  { name: 'service', needs: ['sluice'] },
+  ...readdirSync(join(root, 'examples'))
+    .filter((name) => name !== 'service' && isBuilt(name))
+    .map((name) => ({ name, needs: ['sluice', 'server', 'service'] })),
+]
 
-const folder = (name) => join(root, 'packages', name)
+const folder = (name) => join(root, packages.some((each) => each.name === name) ? 'packages' : 'examples', name)
 const stamp = (name) => join(folder(name), 'dist', '.built')
 /** The stamp holds the time of the newest source that was built, so that an edit during a build is not missed. */
 const builtUpTo = (name) => (existsSync(stamp(name)) ? Number(readFileSync(stamp(name), 'utf8')) : 0)
@@ -80,11 +88,13 @@ function build(entry) {
   rmSync(join(home, 'dist'), { recursive: true, force: true })
   if (!(entry.compile ?? compileLibrary)(home)) return false
   writeFileSync(stamp(entry.name), String(newest))
-  console.log(`built packages/${entry.name} in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  console.log(`built ${relative(root, home)} in ${((performance.now() - started) / 1000).toFixed(1)} s`)
   return true
 }
 
 writeScripts()
-const ok = packages.filter(({ name }) => hasSources(name)).every(build)
+const wanted = process.argv[2]
+const some = wanted === undefined ? examples : examples.filter(({ name }) => ['service', wanted].includes(name))
+const ok = [...packages, ...some].filter(({ name }) => hasSources(name)).every(build)
 if (ok) copyPage()
 process.exitCode = ok ? 0 : 1

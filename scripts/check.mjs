@@ -24,7 +24,9 @@ const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf8'))
 /** Generators that exist; each takes `--check`. */
 function generated() {
   node('scripts/lua.mjs', '--check')
-  if (existsSync(join(root, 'scripts/schema.ts'))) node('--import', 'tsx', 'scripts/schema.ts', '--check')
+  // The reference also reads the server, which must not need a built library for that.
+  const sources = ['--import', 'tsx', '--conditions', 'sluice-source']
+  for (const script of ['schema', 'pictures', 'reference']) node(...sources, `scripts/${script}.ts`, '--check')
   // In CI the build has just renewed them, so what was committed is what counts.
   if (!process.env.CI) return
   const changed = command('git', 'status', '--porcelain', '--', '*.gen.ts', '*.schema.json')
@@ -89,6 +91,7 @@ const checks = [
   ['examples in the documentation', () => node('scripts/docs-code.mjs')],
   ['generated files', generated],
   ['build', () => node('scripts/build.mjs')],
+  ['site', () => command('vitepress', 'build', 'site')],
   ['exports', exportsExist],
   ['unused code', () => command('knip')],
   ...published.map((name) => [`package ${name}`, () => packed(name)]),

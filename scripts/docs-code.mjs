@@ -9,6 +9,8 @@ import { given, givenInComments, globals } from './examples/given.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, '.cache', 'docs-code')
+/** The packages that readers come from are those of the bench. */
+const peers = join(root, 'bench', '.cache', 'docs-code')
 const read = (file) => readFileSync(join(root, file), 'utf8')
 
 /** By name: the import of everything that the library publishes. */
@@ -24,6 +26,9 @@ const published = Object.fromEntries(
 /** The file as a module in front of the examples: what it exports is known to its own. */
 const fromSource = (file, names) => `import { ${names.join(', ')} } from '../../${file}'`
 
+/** On these pages every block is a whole program: it can be pasted. */
+const isWhole = (page) => /^docs\/(start|how-to|coming-from|operate|why|systems)\//.test(page)
+
 function complete(code, file) {
   const isUsed = (name) => new RegExp(`(?<![.\\w])${name}\\b`).test(code)
   const isMade = (name) => new RegExp(`(?:const|class|^import(?: [^\\n]*)?)[ {]${name}\\b`, 'm').test(code)
@@ -37,10 +42,9 @@ function complete(code, file) {
 }
 
 function ofPage(page) {
-  const blocks = read(page).matchAll(/^```ts\n([\s\S]*?)^```/gm)
-  return [...blocks]
-    .flatMap(([, code]) => code.split(/\n\n(?=\/\/ )/))
-    .map((code) => ({ from: page, text: complete(code) }))
+  const blocks = [...read(page).matchAll(/^```ts(?: [\w-]+)?\n([\s\S]*?)^```/gm)]
+  if (isWhole(page)) return blocks.map(([, code]) => ({ from: page, text: `${code}\nexport {}\n` }))
+  return blocks.flatMap(([, code]) => code.split(/\n\n(?=\/\/ )/)).map((code) => ({ from: page, text: complete(code) }))
 }
 
 const ofSource = (file) => commentExamples(read(file)).map((code) => ({ from: file, text: complete(code, file) }))
@@ -57,12 +61,14 @@ const examples = { page: pages.flatMap(ofPage), comment: sources.flatMap(ofSourc
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
+rmSync(peers, { recursive: true, force: true })
+mkdirSync(peers, { recursive: true })
 for (const [index, { from, text }] of Object.values(examples).flat().entries()) {
   const name = `${from
     .replace(/\.(md|ts)$/, '')
     .replaceAll('/', '-')
     .toLowerCase()}-${index + 1}.ts`
-  writeFileSync(join(folder, name), text)
+  writeFileSync(join(from.startsWith('docs/coming-from/') ? peers : folder, name), text)
 }
 writeFileSync(join(folder, 'globals.d.ts'), globals)
 writeFileSync(
@@ -71,7 +77,7 @@ writeFileSync(
     extends: '../../tsconfig.json',
     // An example may leave the types of a callback's parameters to the framework that it shows.
     compilerOptions: { rootDir: '../..', noImplicitAny: false, verbatimModuleSyntax: false },
-    include: ['*.ts'],
+    include: ['*.ts', '../../bench/.cache/docs-code/*.ts'],
     exclude: [],
   }),
 )

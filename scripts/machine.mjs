@@ -1,6 +1,6 @@
 // What the machine offers: commands, root rights, and a cache that every clone of the repository shares.
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
@@ -19,6 +19,17 @@ const wellKnown = [
 export function findCommand(name, more = []) {
   const directories = [...(process.env.PATH ?? '').split(delimiter), ...wellKnown, ...more.flatMap(expand)]
   return directories.map((directory) => join(directory, name)).find(isExecutable)
+}
+
+/** The path of a shared library under one of these names; undefined when it is nowhere. */
+export function findLibrary(names) {
+  const directories = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib']
+  const found = directories.flatMap((directory) =>
+    (existsSync(directory) ? readdirSync(directory) : []).map((name) => [directory, name]),
+  )
+  // Debian has a folder for each architecture.
+  const archs = found.filter(([, name]) => name.endsWith('-linux-gnu')).map((parts) => join(...parts))
+  return [...directories, ...archs].flatMap((directory) => names.map((name) => join(directory, name))).find(existsSync)
 }
 
 /** `/usr/lib/postgresql/<version>/bin` has one level that varies: list it, newest version first. */

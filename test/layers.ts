@@ -12,10 +12,11 @@ const levels: readonly (readonly string[])[] = [
   ['admission'],
   ['limiter', 'cache', 'presence', 'freshness', 'shipper', 'capacity'],
   ['http', 'egress', 'metrics'],
+  ['pipeline'],
 ]
 
 /** These see every part of the library, and no other part may import them. */
-const onTop: readonly string[] = ['index.ts', 'testing']
+const onTop: readonly string[] = ['index.ts', 'internal.ts', 'testing']
 
 /** The packages each folder may import; the longest matching folder counts. What is not listed may import none. */
 const vendors: Readonly<Record<string, readonly string[]>> = {
@@ -28,6 +29,8 @@ const vendors: Readonly<Record<string, readonly string[]>> = {
   'http/koa': ['koa'],
   'http/nest': ['@nestjs/common', '@nestjs/core', 'rxjs', 'reflect-metadata'],
   egress: ['undici'],
+  pipeline: ['csv-parse', 'piscina'],
+  'pipeline/testing': ['koffi'],
   'metrics/prometheus': ['prom-client'],
   'metrics/opentelemetry': ['@opentelemetry/api'],
 }

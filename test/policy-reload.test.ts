@@ -53,4 +53,4 @@ it('a policy with twenty thousand overrides is replaced without blocking the pro
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}, 90_000)
+})

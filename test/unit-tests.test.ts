@@ -7,8 +7,8 @@ const files = unitTests()
 
 test.each([
   ['a pure function', 'packages/sluice/src/core/key.test.ts', true],
-  ['a part of the daemon', 'packages/server/src/http/inputs.test.ts', true],
-  ['the daemon, which serves the built page', 'packages/server/src/live/live.test.ts', false],
+  ['a part of the daemon', 'packages/server/src/http/input/inputs.test.ts', true],
+  ['the daemon, which serves the built page', 'packages/server/src/recent/live.test.ts', false],
   ['a Redis', 'packages/sluice/src/stores/redis/histories.test.ts', false],
   ['a Redis, by a helper', 'examples/demo/demo.test.ts', false],
   ['the built command line, by a helper', 'packages/server/src/cli/cli.e2e.test.ts', false],

@@ -25,8 +25,6 @@ export interface Setup {
   readonly isUnreported?: boolean
   /** For breakers: open from the start, with a fallback that answers. */
   readonly isOpen?: boolean
-  /** For egress: an estimated bound instead of a strict one, where there is a choice. */
-  readonly isEstimated?: boolean
   /** For breakers: open by a failure rate instead of failures in a row, where there is a choice. */
   readonly hasRate?: boolean
   /** For caches: which levels there are; only this process when left out. */

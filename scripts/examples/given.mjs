@@ -1,5 +1,10 @@
 /** What an example may take for granted, by the name it uses. */
 export const given = {
+  cache: "declare const cache: import('sluice/cache').Cache",
+  keys: "declare const keys: Record<'price', (id: string) => import('sluice/cache').CacheKey>",
+  rows: 'declare const rows: { id: string; price: number }[]',
+  ids: 'declare const ids: string[]',
+  url: 'declare const url: string',
   limiter: "declare const limiter: import('sluice').Limiter",
   another: "declare const another: import('sluice').Limiter",
   app: 'declare const app: any',
@@ -25,12 +30,28 @@ export const given = {
   defineKeys: "import { defineKeys } from 'sluice/cache'",
   key: "import { key } from 'sluice/cache'",
   createFreshness: "import { createFreshness } from 'sluice/cache'",
+  createPipeline: "import { createPipeline } from 'sluice/pipeline'",
+  fileSource: "import { fileSource } from 'sluice/pipeline'",
+  fileSink: "import { fileSink } from 'sluice/pipeline'",
+  postgresSink: "import { postgresSink } from 'sluice/pipeline'",
+  postgresSource: "import { postgresSource } from 'sluice/pipeline'",
+  postgresPositions: "import { postgresPositions } from 'sluice/pipeline'",
+  redisStreamSink: "import { redisStreamSink } from 'sluice/pipeline'",
+  redisStreamSource: "import { redisStreamSource } from 'sluice/pipeline'",
+  kafka: "declare const kafka: import('kafkajs').Kafka",
+  kinesis: "declare const kinesis: import('@aws-sdk/client-kinesis').Kinesis",
+  reject: "import { reject } from 'sluice/pipeline'",
+  Offer: 'type Offer = { id: string; price: number }',
   createPresence: "import { createPresence } from 'sluice/presence'",
   prices: "declare const prices: import('sluice/cache').Cache",
   egress: "declare const egress: import('sluice/egress').Egress",
   user: 'declare const user: { id: string; name: string }',
+  jwtVerify:
+    'declare const jwtVerify: (token: string, key: unknown, options: object) => Promise<{ payload: any }>, publicKey: unknown, issuer: string',
   db: 'declare const db: any',
   pool: 'declare const pool: any',
+  queue: 'declare const queue: AsyncIterable<{ readonly to: string }>',
+  send: 'declare function send(mail: { readonly to: string }): Promise<void>',
   isDown: 'declare const isDown: boolean',
   meterProvider: "declare const meterProvider: import('@opentelemetry/api').MeterProvider",
   inTransaction: 'declare function inTransaction(pool: any, work: (client: any) => Promise<void>): Promise<void>',
@@ -46,7 +67,11 @@ export const givenInComments = {
   capacity: "declare const capacity: import('sluice/capacity').Capacity",
   presence: "declare const presence: import('sluice/presence').Presence",
   cache: "declare const cache: import('sluice/cache').Cache",
-  keys: "declare const keys: { price(assetId: string): import('sluice/cache').CacheKey }",
+  keys: "declare const keys: Record<'price' | 'customer', (id: string) => import('sluice/cache').CacheKey>",
+  Order: 'type Order = { customerId: string }',
+  customersOf: 'declare function customersOf(ids: readonly string[]): Promise<{ tier: string }[]>',
+  Kafka: "import { Kafka } from 'kafkajs'",
+  Kinesis: "import { Kinesis } from '@aws-sdk/client-kinesis'",
   shipper: "declare const shipper: import('sluice/shipper').Shipper",
   breakers: "declare const breakers: import('sluice/breaker').Breakers",
   store: "declare const store: import('sluice/store').Store",
@@ -87,4 +112,4 @@ export const givenInComments = {
 }
 
 /** What applications commonly add to the types of Express. */
-export const globals = `declare global { namespace Express { interface Request { user: { id: string } } } }\nexport {}\n`
+export const globals = `declare global { namespace Express { interface Request { user: { id: string; sub?: string; plan?: string } } } }\nexport {}\n`

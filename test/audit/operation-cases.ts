@@ -20,7 +20,7 @@ const cli = `${daemon}/cli/cli.e2e.test.ts`
 export const operationCases: Readonly<Record<string, AuditCase>> = {
   S1: {
     found: 'admin routes behind a default nginx',
-    tests: [[`${daemon}/http/access.test.ts`, 'a default nginx in front opens nothing']],
+    tests: [[`${daemon}/http/access/access.test.ts`, 'a default nginx in front opens nothing']],
   },
   S2: {
     found: 'clients choose the path',
@@ -38,7 +38,10 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
       [badInput, 'nothing unknown is ignored'],
     ],
   },
-  S6: { found: 'wildcards imported as literals', tests: [[`${daemon}/envoy/import-envoy.test.ts`, 'foo*bar']] },
+  S6: {
+    found: 'wildcards imported as literals',
+    tests: [[`${daemon}/envoy/import-envoy.test.ts`, 'a key has no star']],
+  },
   S7: {
     found: 'Forwarded from a client',
     tests: [
@@ -46,11 +49,11 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
       [`${daemon}/proxies.test.ts`, 'a client cannot choose its address'],
     ],
   },
-  O1: { found: 'SIGHUP ends the daemon', tests: [[serve, 'stays on SIGHUP']] },
+  O1: { found: 'SIGHUP ends the daemon', tests: [[serve, 'reads tokens again at SIGHUP']] },
   O2: { found: 'a wrong Redis password is silent', tests: [[serve, 'does not start with a wrong password']] },
   O3: {
     found: 'pushing to a read-only file',
-    tests: [[`${daemon}/http/read-only-policy.test.ts`, 'pushing to it is a conflict']],
+    tests: [[`${daemon}/http/routes/policy/read-only-policy.test.ts`, 'pushing to it is a conflict']],
   },
   O4: { found: 'another port, silently', tests: [[serve, 'a port it was told to take is taken']] },
   O5: {
@@ -63,7 +66,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
   O6: {
     found: 'no authentication of decisions',
     tests: [
-      [`${daemon}/http/access.test.ts`, 'with a decide token'],
+      [`${daemon}/http/access/access.test.ts`, 'with a decide token'],
       [`${daemon}/tls.test.ts`, 'an authority for clients'],
     ],
   },
@@ -184,6 +187,6 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
   'low: logs': { found: 'levels and times as numbers', tests: [[`${daemon}/log/log.test.ts`, 'the time of RFC 3339']] },
   'low: rebinding': {
     found: 'DNS rebinding reaches decisions',
-    tests: [[`${daemon}/http/access.test.ts`, 'was pointed at this machine']],
+    tests: [[`${daemon}/http/access/access.test.ts`, 'was pointed at this machine']],
   },
 }

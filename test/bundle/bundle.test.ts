@@ -37,13 +37,14 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
     expect(runInContext('typeof process + typeof Buffer + typeof setImmediate + typeof require', context)).toBe(
       'undefined'.repeat(4),
     )
+    // Not in workers with an older compatibility date.
+    runInContext('delete globalThis.FinalizationRegistry; delete globalThis.WeakRef', context)
     runInContext(app.code, context)
     await expectTwoOfEach(await (runInContext('app.start()', context) as ReturnType<typeof start>))
   })
 
   it('can be set up in the global scope, where workers have neither timers nor random numbers', async () => {
     const refused = () => {
-      console.log(new Error('x').stack)
       throw new Error('Disallowed operation called within global scope.')
     }
     const noCrypto = { randomUUID: refused, getRandomValues: refused, subtle: crypto.subtle }
@@ -59,12 +60,12 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
     await expectTwoOfEach(handle)
   })
 
-  it('stay below their size limit, zod and yaml included', () => expect(app.kib).toBeLessThan(130))
+  it('stay below their size limit, zod and yaml included', () => expect(app.kib).toBeLessThan(151))
 
   it('load neither zod nor yaml with limits in code, where a bundler splits code', async () => {
     const { packages, kib } = await bundle(join(import.meta.dirname, 'edge-app.ts'), { later: false })
     expect(packages).toEqual([])
-    expect(kib).toBeLessThan(64)
+    expect(kib).toBeLessThan(68)
   })
 })
 
@@ -73,31 +74,32 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
  * Raise a limit only for something that is useful to its users.
  */
 const limitsKib: Readonly<Record<string, number>> = {
-  '.': 58,
-  './redis': 38,
-  './policy': 33,
-  './egress': 41,
-  './store': 10,
+  '.': 61,
+  './redis': 42,
+  './policy': 42,
+  './egress': 51,
+  './store': 12,
   './mongodb': 7,
-  './postgres': 8,
-  './express': 15,
-  './http': 15,
-  './fetch': 16,
-  './fastify': 16,
-  './hono': 16,
-  './koa': 15,
-  './nest': 16,
-  './node': 15,
-  './breaker': 9.5,
+  './postgres': 19,
+  './express': 16,
+  './http': 17,
+  './fetch': 17,
+  './fastify': 17,
+  './hono': 17,
+  './koa': 16,
+  './nest': 18,
+  './node': 16,
+  './breaker': 10,
   './cache': 33,
-  './capacity': 14,
-  './shipper': 28,
+  './capacity': 15,
+  './shipper': 30,
   './presence': 18,
+  './pipeline': 27,
   './prometheus': 2,
   './opentelemetry': 4,
   './reports': 17,
-  './testing': 105,
-  './internal': 4,
+  './testing': 108,
+  './internal': 7,
 }
 
 describe.each(entryPoints)('sluice $subpath', ({ subpath, file }) => {

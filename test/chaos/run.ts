@@ -87,6 +87,6 @@ export async function runTrial(trial: Trial, context: Context): Promise<Row> {
 export async function exact(limiter: Limiter): Promise<void> {
   await waitFor(async () => !(await limiter.take('warm-up', { rule: 'shared' })).degraded, {
     describe: 'exact decisions',
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
   })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Ask } from '../../packages/sluice/src/core/engine/ask.ts'
-import type { LimitSpec } from '../../packages/sluice/src/policy/document/document.ts'
+import type { BlockSpec, LimitSpec } from '../../packages/sluice/src/policy/document/document.ts'
 
 export interface Step {
   readonly kind: Ask['kind']
@@ -24,7 +24,11 @@ export interface History {
   /** Whether the clock only goes forward. */
   readonly steady: boolean
   readonly versions: readonly (readonly LimitSpec[])[]
+  /** By version, if it blocks. */
+  readonly blocks: readonly (BlockSpec | null)[]
   readonly ticks: readonly Tick[]
+  /** Whether classes share the limit. */
+  readonly shared?: boolean
 }
 
 const amount = fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 12 }) }, fc.constantFrom(1001, 2500))
@@ -91,6 +95,14 @@ const versions = fc.array(limit, { minLength: 1, maxLength: 6 }).chain((pool) =>
     { minLength: 1, maxLength: 4 },
   ),
 )
+const block: fc.Arbitrary<BlockSpec> = fc.record({
+  after: fc.integer({ min: 1, max: 4 }),
+  within: fc.constantFrom('300ms', '2s', '1m'),
+  for: fc.constantFrom('1ms', '700ms', '3s', '1h'),
+  grow: fc.constantFrom(1, 1.5, 2),
+  count: fc.constantFrom('denials' as const, 'charges' as const),
+})
+const blocks = fc.array(fc.option(block), { maxLength: 4 })
 const kinds = [
   'take',
   'take',
@@ -106,6 +118,7 @@ const kinds = [
   'reset',
   'debit',
   'raise',
+  'block',
 ] as const
 const cost = fc.oneof(
   { weight: 6, arbitrary: fc.constant(1) },
@@ -148,13 +161,14 @@ const step: fc.Arbitrary<Step> = fc.record({
 const tick: fc.Arbitrary<Tick> = fc.record({ jumpUs: us, steps: fc.array(step, { minLength: 1, maxLength: 6 }) })
 const ticks = fc.array(tick, { minLength: 1, maxLength: 12 })
 /** Histories in which time goes forward, in small or large steps. */
-export const history: fc.Arbitrary<History> = fc.record({ versions, ticks, steady: fc.constant(true) })
+export const history: fc.Arbitrary<History> = fc.record({ versions, blocks, ticks, steady: fc.constant(true) })
 const back = fc.tuple(tick, fc.boolean()).map(([one, isBack]) => (isBack ? { ...one, jumpUs: -one.jumpUs } : one))
 /** Histories in which the clock is sometimes set back; without calendars, whose periods the client has to send. */
 export const unsteady: fc.Arbitrary<History> = fc.record({
   versions: versions.filter((all) =>
     all.flat().every(({ algorithm, pace }) => algorithm !== 'calendar' && pace === undefined),
   ),
+  blocks,
   ticks: fc.array(back, { minLength: 1, maxLength: 12 }),
   steady: fc.constant(false),
 })

@@ -28,7 +28,7 @@ test('an owner that is stopped loses the buffer to another, notices it when it r
   const dir = mkdtempSync(join(tmpdir(), 'sluice-pause-'))
   const collector = await startCollector()
   const { child, lines } = start('slow', dir, collector.url)
-  await waitFor(() => collector.events.size > 5, { describe: 'the first owner to ship', timeoutMs: 20_000 })
+  await waitFor(() => collector.events.size > 5, { describe: 'the first owner to ship' })
   child.kill('SIGSTOP')
   const other = await createShipper({ dir, endpoint: collector.url, flushInterval: 5, ownerTimeout: 300 })
   const id = await other.ship({ from: 'the other' })

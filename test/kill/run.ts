@@ -32,7 +32,7 @@ export async function runKills(
   const dir = mkdtempSync(join(tmpdir(), 'sluice-kill-'))
   const batch = 50
   const collector = await startCollector({ keepData: false })
-  collector.capacity = { ready: true, maxBatchSize: batch, delayBetweenBatches: 0 }
+  collector.capacity = { ready: true, maxBatchSize: batch, delayBetweenBatches: 0, maxInFlight: 4 }
   const acknowledged = new Set<string>()
   let done = 0
   const lane = async (roles: readonly string[]): Promise<void> => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentedNeeds, entryPoints, manifestOf } from './entry-points.ts'
+import { pack } from './pack.ts'
 import { type Manager, managers, Project, type ProjectOptions } from './project.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry.stop()
   rmSync(folder, { recursive: true, force: true })
-})
+}, 2 * minutes)
 
 const alone = `import { createLimiter } from 'sluice'
 const limiter = await createLimiter({ limits: { rpm: 1 } })
@@ -45,7 +46,7 @@ function aProject(prepare: (project: Project) => Promise<unknown>, options?: Pro
     project.addConsumer()
     await prepare(project)
   }, 5 * minutes)
-  afterAll(() => project?.remove())
+  afterAll(() => project?.remove(), 5 * minutes)
   return () => project
 }
 
@@ -71,34 +72,42 @@ await createEgress({ policy: { service: 'ingest', upstreams } }).catch(({ code, 
 `
 const egressNeeds = 'SLUICE_MISSING_PEER sluice/egress needs undici: npm install undici@7\n'
 
-describe.each([0, 1])('tarball %i', (index) => {
-  const read = async (...files: string[]): Promise<string> =>
-    (await execute('tar', ['-xzOf', tarballs[index]!, ...files], { maxBuffer: 2 ** 26 })).stdout
+const linksIn = (text: string): string[] => [...text.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!)
 
-  it('contains the licence, a README that links to the documentation, and code without maps or sources', async () => {
+describe.each([0, 1] as const)('tarball %i', (index) => {
+  const readFrom = async (tarball: string, ...files: string[]): Promise<string> =>
+    (await execute('tar', ['-xzOf', tarball, ...files], { maxBuffer: 2 ** 26 })).stdout
+  const read = (...files: string[]): Promise<string> => readFrom(tarballs[index]!, ...files)
+
+  it('contains the licence, and code without maps, sources, tests or models of tests', async () => {
     const files = (await execute('tar', ['-tzf', tarballs[index]!])).stdout.trim().split('\n')
     expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/CHANGELOG.md']))
     expect(files.filter((file) => /\.map$|\.test\.|\/src\/|\.lua$|(?<!\.d)\.ts$/.test(file))).toEqual([])
+    expect(files.filter((file) => /\/simulation\/|dist\/.+\/testing\//.test(file))).toEqual([])
+    expect(await read('package/LICENSE')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'))
     const code = files.filter((file) => file.endsWith('.js'))
     expect(code.length).toBeGreaterThan(100)
     expect(await read(...code)).not.toContain('sourceMappingURL')
-    const { homepage } = JSON.parse(await read('package/package.json')) as { homepage: string }
-    const links = [...(await read('package/README.md')).matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!)
-    expect(links.some((link) => link.startsWith(`${homepage.split('#')[0]}/blob/main/docs/`))).toBe(true)
-    // On npm's page a relative link is broken.
-    expect(links.filter((link) => !link.startsWith('https://'))).toEqual([])
   })
 
-  it('names its repository, and does not point into the sources', async () => {
+  it('names no repository and links to none, unless it is packed with its address', async () => {
     const manifest = JSON.parse(await read('package/package.json')) as Record<string, unknown>
-    const home = String(manifest.homepage).split('#')[0]!
-    expect(manifest).toMatchObject({
-      license: 'MIT',
+    expect(manifest).toMatchObject({ license: 'MIT', engines: { node: '>=20.19' } })
+    expect(Object.keys(manifest)).not.toEqual(expect.arrayContaining(['repository']))
+    expect(JSON.stringify(manifest)).not.toContain('sluice-source')
+    // On npm's page a relative link is broken.
+    expect(linksIn(await read('package/README.md')).filter((link) => !link.startsWith('https://'))).toEqual([])
+
+    const home = 'https://git.example/owner/name'
+    const named = pack((['sluice', 'server'] as const)[index]!, join(folder, 'named'), home)
+    expect(JSON.parse(await readFrom(named, 'package/package.json'))).toMatchObject({
+      homepage: `${home}#readme`,
       repository: { type: 'git', url: `git+${home}.git`, directory: expect.stringMatching(/^packages\//) },
       bugs: { url: `${home}/issues` },
-      engines: { node: '>=20.19' },
     })
-    expect(JSON.stringify(manifest)).not.toContain('sluice-source')
+    const links = linksIn(await readFrom(named, 'package/README.md'))
+    expect(links).toContain(`${home}/blob/v${version}/docs/README.md`)
+    expect(links.filter((link) => !link.startsWith('https://'))).toEqual([])
   })
 })
 

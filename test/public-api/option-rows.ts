@@ -15,6 +15,7 @@ import {
   type Guard,
   identity,
   limiterGuard,
+  llmCost,
   passed,
   type RequestReader,
   requestViews,
@@ -24,9 +25,24 @@ import { mongoPolicy } from 'sluice/mongodb'
 import { type NestModuleOptions, ProtectGuard, RateLimit, RateLimitGuard, RateLimitModule } from 'sluice/nest'
 import * as node from 'sluice/node'
 import { traceDecisions } from 'sluice/opentelemetry'
+import {
+  cacheSink,
+  createPipeline,
+  fileSource,
+  httpSink,
+  kafkaSource,
+  kinesisSource,
+  lookup,
+  postgresPositions,
+  postgresSink,
+  postgresSource,
+  redisStreamSink,
+  redisStreamSource,
+  threads,
+} from 'sluice/pipeline'
 import { compilePolicy, compilePolicyInSlices, openPolicy } from 'sluice/policy'
-import { postgresPolicy } from 'sluice/postgres'
-import { createPresence, eventStream, sendEvents } from 'sluice/presence'
+import { postgresPolicy, postgresStore } from 'sluice/postgres'
+import { createPresence, eventStream, type Presence, sendEvents } from 'sluice/presence'
 import { openRedis, redisPolicy } from 'sluice/redis'
 import { daemonReports, startReports } from 'sluice/reports'
 import {
@@ -56,6 +72,7 @@ const handler = () => new Response()
 // Names are checked before the other arguments are used.
 const given = {} as never
 const handle = openRedis(new Redis({ lazyConnect: true }), { reports: false })
+const load = { name: 'options', source: [], sink: async () => undefined }
 const freshness = await createFreshness({ redis: handle })
 
 const register = async (plugin: unknown, options: object): Promise<void> => {
@@ -92,11 +109,14 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     'Limiter.check': ['cost', (options) => limiter.check(request, options)],
     'Limiter.take': ['cost', (options) => limiter.take('a', options)],
     'Limiter.peek': ['rule', (options) => limiter.peek('a', options)],
+    'Limiter.wait': ['maxWait', (options) => limiter.wait('a', options)],
     'Limiter.reserve': ['ttl', (options) => limiter.reserve('a', options)],
     'Limiter.acquire': ['ttl', (options) => limiter.acquire('a', options)],
     'Limiter.settle': ['rule', (options) => limiter.settle('a', 'id', 1, options)],
     'Limiter.refund': ['takenAt', (options) => limiter.refund('a', options)],
     'Limiter.reset': ['rule', (options) => limiter.reset('a', options)],
+    'Limiter.block': ['for', (options) => limiter.block('a', options as never)],
+    'Limiter.unblock': ['rule', (options) => limiter.unblock('a', options)],
     'Limiter.inspect': ['rule', (options) => limiter.inspect('a', options)],
     'Limiter.close': ['within', (options) => limiter.close(options)],
     createLimiter: ['deadline', createLimiter],
@@ -122,6 +142,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     createEgress: ['deadline', createEgress],
     'Egress.close': ['within', (options) => calls.close(options)],
     'Egress.interceptor': ['maxWait', (options) => calls.interceptor(options)],
+    'Egress.run': ['attempts', (options) => calls.run('vendor', () => 1, options)],
     'Egress.fetch.sluice': ['tenant', (sluice) => calls.fetch('http://127.0.0.1:9/', { sluice })],
     'Egress.request.sluice': [
       'tenant',
@@ -136,6 +157,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './mongodb': { mongoPolicy: ['history', (options) => mongoPolicy(given, options)] },
   './postgres': {
     postgresPolicy: ['createTable', (options) => postgresPolicy(given, options)],
+    postgresStore: ['logged', (options) => postgresStore(given, options)],
   },
   './express': adapterRows(
     (options) => express.rateLimit(limiter, options),
@@ -146,6 +168,8 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     decisionAnswers: ['policyName', (options) => decisionAnswers(limiter, options)],
     clientAddress: ['forwardedBy', clientAddress],
     identity: ['forwardedBy', identity],
+    llmCost: ['weights', (options) => llmCost(options)],
+    'llmCost.weights': ['cached', (weights) => llmCost({ weights })],
     limiterGuard: ['chargeWhen', (options) => limiterGuard(limiter, options)],
     'limiterGuard.partition': ['secret', (partition) => limiterGuard(limiter, { partition })],
     'limiterGuard.skip': ['methods', (skip) => limiterGuard(limiter, { skip })],
@@ -211,8 +235,11 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './cache': {
     'Cache.getOrFetch': ['staleIfError', (options) => memory.getOrFetch(keys.price('a'), () => 1, options)],
     'Cache.lookup': ['staleIfError', (options) => memory.lookup(keys.price('b'), () => 1, options)],
+    'Cache.getOrFetchMany': ['ttl', (options) => memory.getOrFetchMany([keys.price('e')], () => [1], options)],
     'Cache.set': ['ttl', (options) => memory.set(keys.price('c'), 1, options)],
+    'Cache.setMany': ['ttl', (options) => memory.setMany([[keys.price('c'), 1]], options)],
     'Cache.invalidate': ['mode', (options) => memory.invalidate(keys.price('d'), options)],
+    'Cache.expire': ['mode', (options) => memory.expire(keys.price('d'), options)],
     'Cache.close': ['within', (options) => memory.close(options)],
     'Cache.warm': ['within', (options) => memory.warm(options)],
     cacheHeaders: ['visibility', (options) => cacheHeaders(given, options)],
@@ -240,9 +267,29 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     verifyBuffer: ['fs', (options) => verifyBuffer('nowhere', options)],
     'Shipper.close': ['within', closeShipper],
   },
+  './pipeline': {
+    'Pipeline.close': ['within', closePipeline],
+    cacheSink: ['key', (options) => cacheSink(given, options)],
+    createPipeline: ['source', createPipeline],
+    fileSource: ['format', (options) => fileSource('x', options)],
+    httpSink: ['url', httpSink],
+    kafkaSource: ['topic', (options) => kafkaSource(given, options)],
+    kinesisSource: ['stream', (options) => kinesisSource(given, options)],
+    lookup: ['key', (options) => lookup(given, options)],
+    postgresPositions: ['table', (options) => postgresPositions(given, options)],
+    postgresSink: ['table', (options) => postgresSink(given, options)],
+    postgresSource: ['table', (options) => postgresSource(given, options)],
+    redisStreamSink: ['stream', (options) => redisStreamSink(given, options)],
+    redisStreamSource: ['stream', (options) => redisStreamSource(given, options)],
+    threads: ['size', (options) => threads('x', options)],
+    'createPipeline.rate': ['rule', (rate) => createPipeline({ ...load, rate })],
+  },
   './presence': {
-    'Presence.close': ['within', closePresence],
+    'Presence.close': ['within', (options) => withPresence((presence) => presence.close(options))],
+    'Presence.publish': ['event', (options) => withPresence((presence) => presence.publish('c', 1, options))],
+    'Presence.subscribe': ['after', (options) => withPresence((presence) => presence.subscribe('c', ignore, options))],
     createPresence: ['redis', createPresence],
+    'createPresence.replay': ['messages', (replay) => createPresence({ redis: handle, replay })],
     eventStream: ['heartbeat', (options) => eventStream(given, options)],
     sendEvents: ['heartbeat', (options) => sendEvents(given, given, options)],
   },
@@ -252,8 +299,10 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
     startReports: ['parts', startReports],
   },
   './testing': {
-    bookingConformance: ['histories', (options) => testing.bookingConformance(given, options)],
+    bookingConformance: ['start', (options) => testing.bookingConformance(given, options)],
     httpConformance: ['start', (options) => testing.httpConformance(given, options)],
+    pipelineSinkConformance: ['start', (options) => testing.pipelineSinkConformance(given, options)],
+    pipelineSourceConformance: ['start', (options) => testing.pipelineSourceConformance(given, options)],
     sourceConformance: ['start', (options) => testing.sourceConformance(given, options)],
     storeConformance: ['holds', (options) => testing.storeConformance(given, options)],
     'TcpProxy.dropReplies': ['thenClose', (options) => withProxy((proxy) => proxy.dropReplies(true, options))],
@@ -276,9 +325,20 @@ function started(options: NestModuleOptions): unknown {
   return provider.useFactory()
 }
 
-async function closePresence(options: never): Promise<unknown> {
+const ignore = (): void => undefined
+
+async function closePipeline(options: never): Promise<unknown> {
+  const pipeline = await createPipeline(load)
+  return (async () => pipeline.close(options))().finally(() => pipeline.close())
+}
+
+async function withPresence(use: (presence: Presence) => unknown): Promise<unknown> {
   const presence = await createPresence({ redis: handle })
-  return presence.close(options).finally(() => presence.close())
+  try {
+    return await use(presence)
+  } finally {
+    await presence.close()
+  }
 }
 
 async function closeShipper(options: never): Promise<unknown> {

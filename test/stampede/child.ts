@@ -11,7 +11,6 @@ const redis = new Redis(port)
 const cache = await createCache({
   redis: openRedis(redis),
   name: 'stampede',
-  redisDeadline: '5s',
   fetchDeadline: '30s',
 })
 

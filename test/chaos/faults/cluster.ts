@@ -8,7 +8,7 @@ import type { Context, Row, Scenario } from '../scenario.ts'
 async function failOver(cluster: ClusterServers, how: 'killed' | 'frozen'): Promise<void> {
   const former = await cluster.masterOf(100)
   await (how === 'killed' ? former.kill() : former.freeze())
-  await waitFor(async () => (await cluster.masterOf(100)) !== former, { describe: 'a new master', timeoutMs: 20_000 })
+  await waitFor(async () => (await cluster.masterOf(100)) !== former, { describe: 'a new master' })
   await pause(1500)
   await cluster.settled()
 }

@@ -35,7 +35,7 @@ async function trial(library: Library, context: Context): Promise<Row> {
     const before = await connections()
     for (let n = 0; n < rounds; n += 10) await Promise.all(Array.from({ length: 10 }, (_, i) => once(n + i)))
     const isBack = async (): Promise<boolean> => (await connections()) <= before
-    const left = await waitFor(isBack, { timeoutMs: 10_000 }).then(
+    const left = await waitFor(isBack).then(
       () => 0,
       async () => (await connections()) - before,
     )

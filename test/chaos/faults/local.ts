@@ -48,8 +48,7 @@ async function wholeWindow(context: Context): Promise<Row[]> {
     await pause(200)
     await decide()
     await redis.restart()
-    for (const limiter of limiters)
-      await waitFor(async () => !(await limiter.peek('one')).degraded, { timeoutMs: 20_000 })
+    for (const limiter of limiters) await waitFor(async () => !(await limiter.peek('one')).degraded)
     const reported = await waitFor(async () => amount - (await limiters[0]!.peek('one')).limits[0]!.remaining > 0, {
       timeoutMs: windowMs,
     }).catch(() => false)

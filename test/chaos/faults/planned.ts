@@ -42,7 +42,7 @@ async function failOver(servers: SentinelServers, limiter: Limiter, fresh: () =>
     await later.take(`seen-${cycle}`, { rule: 'shared' })
     const seen = async (): Promise<boolean> =>
       (await limiter.peek(`seen-${cycle}`, { rule: 'shared' })).limits[0]?.remaining === sharedAmount - 1
-    await waitFor(seen, { describe: 'who was there before to follow', timeoutMs: 20_000 })
+    await waitFor(seen, { describe: 'who was there before to follow' })
     const tookMs = performance.now() - namedMs
     const isStillMaster = (await old.info('replication')).role === 'master'
     let admitted = 0
