@@ -1,3 +1,5 @@
+import type { Clock } from '../../core/clock.ts'
+import { every } from '../../runtime/every.ts'
 import type { IoredisClient } from '../client.ts'
 import { slotOf } from '../slots.ts'
 import {
@@ -17,6 +19,7 @@ interface Duplicated extends IoredisClient {
   /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes?(role: 'master'): Duplicated[]
+  refreshSlotsCache?(): void
   evalshaBuffer(sha1: string, numkeys: number, ...args: (readonly RedisArgument[])[]): Promise<unknown>
   evalBuffer(script: string, numkeys: number, ...args: (readonly RedisArgument[])[]): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
@@ -51,6 +54,7 @@ export function ioredisConnection(
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
   const stopReconnecting = reconnectEnded(own, reconnectMs, clock)
+  const stopRefreshing = own.isCluster === true ? refreshSlots(own, clock) : () => undefined
   let generation = 0
   // A cluster emits '+node' for each node that it has connected to; other clients emit 'ready'.
   for (const event of ['ready', '+node']) {
@@ -103,9 +107,17 @@ export function ioredisConnection(
     async close() {
       silence.close()
       stopReconnecting()
+      stopRefreshing()
       own.disconnect()
     },
   }
+}
+
+/** Moved slots are noticed before a command is answered with MOVED. */
+function refreshSlots(own: Duplicated, clock: Clock): () => void {
+  return every(1000, clock, () => {
+    if (own.status === 'ready') own.refreshSlotsCache!()
+  })
 }
 
 /** A command that names no key would go to any node of a cluster; WAIT is about the writes of one of them. */
@@ -176,7 +188,8 @@ function open(client: Duplicated, socketTimeoutMs: number, capMs: number): Dupli
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 20,
-    slotsRefreshInterval: 1000,
+    // Done by `refreshSlots`: the timer of ioredis outlives the client that is closed during a refresh.
+    slotsRefreshInterval: 0,
     slotsRefreshTimeout: socketTimeoutMs,
     scaleReads: 'master',
     lazyConnect: false,

@@ -39,6 +39,8 @@ export function ioredisSubscriber(
     ? source.duplicate([], {
         lazyConnect: false,
         clusterRetryStrategy: retry,
+        // Its timer outlives a client that is closed during a refresh.
+        slotsRefreshInterval: 0,
         // Here the client moves subscriptions from node to node by itself.
         redisOptions: { ...source.options.redisOptions, connectTimeout: options.connectTimeout },
       })

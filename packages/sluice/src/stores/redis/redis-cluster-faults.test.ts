@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { RedisClient } from '../../redis/client.ts'
@@ -142,4 +142,21 @@ describe.each(Object.entries(clients))('a cluster, with %s', (name, client) => {
     await waitFor(async () => (await limiter.peek(who, { rule: 'one' })).limits[0]?.remaining === 999)
     await limiter.close()
   })
+})
+
+test('a client of ioredis that is closed while it asks for the slots sets no timer any more', async () => {
+  const client = clients.ioredis!() as unknown as Cluster
+  const duplicate = vi.spyOn(client, 'duplicate')
+  const limiter = await createLimiter({ limits: { rph: 1000 }, redis: openRedis(client as unknown as RedisClient) })
+  await waitFor(async () => !(await limiter.take('anyone')).degraded)
+  type Refreshing = { readonly isRefreshing: boolean; readonly slotsTimer: unknown }
+  const own = duplicate.mock.results[0]!.value as unknown as Refreshing
+  await new Promise<void>((resolve) => {
+    const look = (): unknown => (own.isRefreshing ? resolve() : setImmediate(look))
+    look()
+  })
+  await limiter.close()
+  await waitFor(() => !own.isRefreshing)
+  expect(own.slotsTimer).toBeFalsy()
+  client.disconnect()
 })
