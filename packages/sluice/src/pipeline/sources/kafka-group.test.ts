@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { virtualClock } from '../../testing/virtual-clock.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { createPipeline, kafkaSource } from '../index.ts'
 import type { KafkaClient, KafkaConsumer } from './kafka-client.ts'
+import { KafkaGroup } from './kafka-group.ts'
 
 type Run = Parameters<KafkaConsumer['run']>[0]
 
@@ -120,4 +122,37 @@ it('a client whose consumers tell no events is refused, as nobody would know who
   })
   await expect(pipeline.run()).rejects.toThrow('its consumers tell no events; pass a Kafka of kafkajs')
   await pipeline.close()
+})
+
+it('a consumer that is replaced while it joins leaves the group once it has joined', async () => {
+  const clock = virtualClock()
+  const left: number[] = []
+  const joined: (() => void)[] = []
+  const consumer = () => {
+    const own = joined.length
+    let isJoined = false
+    const run = () =>
+      new Promise<void>((resolve) => {
+        joined[own] = () => {
+          isJoined = true
+          resolve()
+        }
+      })
+    const disconnect = async (): Promise<void> => void (isJoined && left.push(own))
+    return { ...(scriptedKafka().kafka.consumer as () => KafkaConsumer)(), run, disconnect }
+  }
+  const options = { topics: ['t'], group: 'g', fromBeginning: true, consumer: {}, stallMs: 1000, clock }
+  const group = new KafkaGroup({ ...scriptedKafka().kafka, consumer }, options)
+  const list = (): readonly string[] => group.partitions(() => undefined)
+  list()
+  await waitFor(() => joined.length === 1)
+  await clock.advance(2000)
+  expect(list).toThrow('no sign of life')
+  await waitFor(() => joined.length === 2)
+  expect(left).toEqual([])
+  joined[0]!()
+  await waitFor(() => left.length === 1)
+  joined[1]!()
+  await group.close()
+  expect(left).toEqual([0, 1])
 })

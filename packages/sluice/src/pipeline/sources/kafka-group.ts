@@ -36,6 +36,8 @@ export class KafkaGroup {
   readonly #options: KafkaGroupOptions
   readonly #ends: TopicEnds
   #consumer: KafkaConsumer | undefined
+  /** Ends when the consumer has joined the group, or failed to. */
+  #joining: Promise<void> | undefined
   #assigned = new Map<string, KafkaPartition>()
   /** What each reader reads, also after the group has taken it away. */
   readonly #reading = new Map<string, KafkaPartition>()
@@ -60,7 +62,7 @@ export class KafkaGroup {
       this.#replace(new Error(`the consumer showed no sign of life for ${stallMs} ms`))
     if (this.#consumer === undefined && !this.#isClosed) {
       this.#consumer = this.#newConsumer()
-      void this.#join(this.#consumer)
+      this.#joining = this.#join(this.#consumer)
     }
     const failure = this.#failure
     this.#failure = undefined
@@ -121,10 +123,13 @@ export class KafkaGroup {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const leaving = Promise.all([this.#leave()?.disconnect(), this.#ends.close()])
+    const consumer = this.#consumer
+    const leaving = Promise.all([this.#leave(), this.#ends.close()])
     const late = (): Error => new Error('the brokers do not answer')
     // The group notices by itself that a member is gone.
-    await withinTime(leaving, { ms: leaveMs, clock: this.#options.clock, late }).catch(() => undefined)
+    await withinTime(leaving, { ms: leaveMs, clock: this.#options.clock, late }).catch(() => {
+      consumer?.disconnect().catch(() => undefined)
+    })
   }
 
   #newConsumer(): KafkaConsumer {
@@ -214,16 +219,19 @@ export class KafkaGroup {
 
   #replace(error: unknown): void {
     this.#failure = error
-    this.#leave()
-      ?.disconnect()
-      .catch(() => undefined)
+    this.#leave().catch(() => undefined)
   }
 
-  #leave(): KafkaConsumer | undefined {
-    const consumer = this.#consumer
+  /**
+   * A consumer of kafkajs that is disconnected while it joins would be a member for good, with partitions that nobody
+   * reads; so it joins first.
+   */
+  async #leave(): Promise<void> {
+    const [consumer, joining] = [this.#consumer, this.#joining]
     this.#consumer = undefined
     for (const part of this.#assigned.values()) part.hold()
     this.#assigned = new Map()
-    return consumer
+    await joining
+    await consumer?.disconnect()
   }
 }

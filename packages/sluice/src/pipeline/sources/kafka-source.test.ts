@@ -159,7 +159,9 @@ if (typeof cluster === 'string') {
       own.stop()
     })
 
-    it('replaces a consumer that hangs, and one that gets nothing in spite of a lag', { timeout }, async () => {
+    it('replaces a consumer that hangs, and one that gets nothing in spite of a lag', {
+      timeout: 2 * timeout,
+    }, async () => {
       const { name: topic, send: sendIds } = newTopic(1)
       let [joins, isDeaf, skippedMs] = [0, false, 0]
       /** The first consumer never joins; the second one gets nothing any more once it is deaf. */
@@ -193,7 +195,6 @@ if (typeof cluster === 'string') {
       }
       expect(list()).toEqual([])
       skippedMs += stallMs
-      await waitFor(() => list().length > 0, { timeoutMs: 60_000 }).catch(() => undefined)
       const [name] = await waitFor(() => (list().length > 0 ? list() : undefined), { timeoutMs: 60_000 })
       expect(joins).toBe(2)
       const reading = read(name!)
@@ -207,10 +208,15 @@ if (typeof cluster === 'string') {
           await group.lag(name!, '5')
           return list() && joins === 3
         },
-        { timeoutMs: 60_000 },
-      ).catch(() => undefined)
-      await waitFor(() => list().length > 0, { timeoutMs: 60_000 })
-      expect(joins).toBe(3)
+        { timeoutMs: 60_000, describe: 'a third consumer' },
+      )
+      // A consumer that hangs on a busy machine is replaced too, after half a minute.
+      const isJoined = (): boolean => {
+        skippedMs += stallMs / 1200
+        return list().length > 0
+      }
+      await waitFor(isJoined, { timeoutMs: 120_000, describe: 'a partition of the third consumer' })
+      expect(joins).toBeGreaterThanOrEqual(3)
       const again = read(name!)
       await waitFor(() => taken.length === 10, { timeoutMs: 30_000 })
       expect(taken).toEqual(Array.from({ length: 10 }, (_, i) => String(i)))
