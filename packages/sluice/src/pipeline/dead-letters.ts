@@ -4,7 +4,7 @@ import type { DeadLetter, WriteFunction } from './pipeline.ts'
 /** How many records may be rejected: a number, or a share of those that were read. */
 export type MaxRejected = number | `${number}%`
 
-/** A share says nothing about the first few records. */
+/** A share says nothing about a few of many records. */
 const leastForShare = 1000
 
 export interface DeadLetterOptions {
@@ -40,9 +40,9 @@ export class DeadLetters {
     for (const letter of letters) written(letter)
   }
 
-  /** A share also holds for a source that has only few records. */
-  checkAtEnd(): void {
-    if (this.#isTooMany(this.#count, 1)) throw this.#tooMany([])
+  /** A share also holds for a source of few records, but not for the few that other workers left to this one. */
+  checkAtEnd(isWhole: boolean): void {
+    if (this.#isTooMany(this.#count, isWhole ? 1 : leastForShare)) throw this.#tooMany([])
   }
 
   #isTooMany(count: number, leastRead: number): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { waitFor } from '../testing/wait-for.ts'
 import { type Batch, createPipeline, type DeadLetter, memoryPositions, type PipelineOptions, reject } from './index.ts'
+import { pipelineFailed } from './pipeline-error.ts'
 import { collecting, endless, numbers, runToEnd } from './testing/runs.ts'
 
 describe('a pipeline', () => {
@@ -162,6 +163,25 @@ describe('a pipeline', () => {
     })
     const [state] = await positions.list('picky@1')
     expect(sink.values().length + letters.length).toBe(Number(state!.next))
+  })
+
+  it('judges a share by a whole source of few records, not by the few that an earlier run left', async () => {
+    const positions = memoryPositions()
+    const run = (name: string, from: number) =>
+      runToEnd({
+        name,
+        run: '1',
+        source: numbers(300).map(({ id }) => id),
+        steps: [(id: number) => (id < from ? id : reject('bad'))],
+        sink: async ({ records }) => {
+          if (from === 300 && records.some(({ value }) => value === 290)) throw pipelineFailed('the sink is gone')
+        },
+        ...{ positions, deadLetters: async () => undefined, maxRejected: '1%' as const },
+        execution: { mode: 'batch', batchSize: 10 },
+      })
+    await expect(run('halved', 300)).rejects.toThrow('the sink is gone')
+    expect((await run('halved', 299)).report).toMatchObject({ read: 10, rejected: 1 })
+    await expect(run('whole', 296)).rejects.toThrow('maxRejected (1%)')
   })
 
   it('ends the run at the first rejected record where there are no dead letters', async () => {

@@ -40,6 +40,8 @@ export class RunningPipeline implements Pipeline {
   #isListed = false
   #isStale = false
   readonly #done = new Set<string>()
+  /** How many partitions this worker read from the beginning to the end. */
+  #readWhole = 0
   #resumed: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
   #closing: Promise<void> | undefined
   #wake: () => void = () => undefined
@@ -147,7 +149,7 @@ export class RunningPipeline implements Pipeline {
     try {
       await this.#work(await source.identity?.())
       const outcome = this.#left.size === 0 ? 'done' : 'stopped'
-      if (outcome === 'done') deadLetters.checkAtEnd()
+      if (outcome === 'done') deadLetters.checkAtEnd(this.#readWhole === this.#names.length)
       this.#state = outcome
       const { read, written, dropped, rejected, lost } = counts
       return { outcome, read, written, dropped, rejected, lost, durationMs: clock.monotonic() - startedAt }
@@ -268,6 +270,7 @@ export class RunningPipeline implements Pipeline {
     events.emit('claimed', { partition, epoch: claim?.epoch ?? 0, from: claim?.next })
     const end = (why: PipelineEvents['released']['why']): void => {
       if (why === 'done') this.#end(partition)
+      if (why === 'done' && claim && claim.next === undefined) this.#readWhole += 1
       this.#runs.delete(partition)
       events.emit('released', { partition, why })
       this.#wake()
