@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, runCli, startCli, startDaemon } from './testing/run-cli.ts'
+import { buildCli, type CliDaemon, manyCommands, runCli, startCli, startDaemon } from './testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -14,7 +14,8 @@ upstreams:
 let folder: string
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
-const sluice = (...args: string[]) => runCli(args, { cwd: folder })
+const run = manyCommands()
+const sluice = (...args: string[]) => run(args, { cwd: folder })
 const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
 const check = (user: string) => {
   const body = JSON.stringify({ request: { path: '/', headers: { 'x-user': user } }, cost: 2 })
@@ -53,7 +54,7 @@ it('validate and diff read from a pipe, and list upstreams', async () => {
   expect(named.out).toMatch(/1 rule, 1 upstream[\s\S]*vendor \(upstream\)/)
   expect(piped.json()).toMatchObject({ valid: true, rules: ['per-user'], upstreams: ['vendor'] })
   const next = policy.replace('rps: 25', 'rps: 30')
-  const differs = await runCli(['policy', 'diff', 'shop.yaml', '-', '--json'], { cwd: folder, input: next })
+  const differs = await run(['policy', 'diff', 'shop.yaml', '-', '--json'], { cwd: folder, input: next })
   expect(differs.json()).toMatchObject({ differences: [{ path: 'upstreams[vendor].limits.rps', after: 30 }] })
 })
 

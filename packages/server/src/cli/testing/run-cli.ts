@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { waitFor } from 'sluice/testing'
@@ -40,6 +40,50 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
   child.stdin?.end(options.input ?? '')
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, out: out(), err: err(), json: <T>() => JSON.parse(out()) as T }
+}
+
+interface Printed {
+  readonly id: number
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/**
+ * Runs commands as `runCli` does, but all in one process, one after the other: several times faster. It does not show
+ * whether a command ends its process, and is for no daemon and no command that runs beside another.
+ */
+export function manyCommands(): (args: readonly string[], options?: RunOptions) => Promise<Ran> {
+  let child: ChildProcess | undefined
+  const waiting = new Map<
+    number,
+    { readonly done: (printed: Printed) => void; readonly fail: (error: Error) => void }
+  >()
+  let count = 0
+  const start = (): ChildProcess => {
+    const { PATH = '', HOME = '' } = process.env
+    const started = fork(join(import.meta.dirname, 'many-commands.mjs'), { env: { PATH, HOME }, execArgv: [] })
+    started.on('message', (printed: Printed) => {
+      waiting.get(printed.id)?.done(printed)
+      waiting.delete(printed.id)
+    })
+    started.on('exit', (code) => {
+      for (const { fail } of waiting.values()) fail(new Error(`the process of the commands ended with ${code}`))
+    })
+    // It ends with this process.
+    started.unref()
+    started.channel?.unref()
+    return started
+  }
+  return async (args, options = {}) => {
+    child ??= start()
+    const id = ++count
+    const { code, out, err } = await new Promise<Printed>((done, fail) => {
+      waiting.set(id, { done, fail })
+      child!.send({ id, args, ...options })
+    })
+    return { code, out, err, json: <T>() => JSON.parse(out) as T }
+  }
 }
 
 /** A daemon of the built command line on a free port. */

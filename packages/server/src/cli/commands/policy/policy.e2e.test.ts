@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMongod, startPostgres, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, runCli, startDaemon } from '../../testing/run-cli.ts'
+import { buildCli, type CliDaemon, manyCommands, startDaemon } from '../../testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -20,7 +20,8 @@ let postgres: Awaited<ReturnType<typeof startPostgres>>
 let mongod: Awaited<ReturnType<typeof startMongod>>
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
-const sluice = (...args: string[]) => runCli(args, { cwd: folder })
+const run = manyCommands()
+const sluice = (...args: string[]) => run(args, { cwd: folder })
 const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
 
 beforeAll(async () => {
@@ -49,7 +50,7 @@ describe('policies', () => {
 rules:
   - { name: r, key: ip, match: { method: FETCH }, limits: { rpm: 1 }, overrides: [{ key: office, limits: { rpm: 2 }, until: 2020-01-01 }] }
 `
-    const { code, out } = await runCli(['policy', 'validate', '-'], { input: warned })
+    const { code, out } = await run(['policy', 'validate', '-'], { input: warned })
     expect(code).toBe(0)
     for (const text of [
       /, 1 rule\n/,
@@ -62,9 +63,9 @@ rules:
     expect(bad.code).toBe(1)
     const paths = bad.json<{ issues: { path: string }[] }>().issues.map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(['rules[0].limits.rpm', 'rules[1].mach']))
-    expect((await runCli(['policy', 'validate', '-'], { input: policy })).code).toBe(0)
+    expect((await run(['policy', 'validate', '-'], { input: policy })).code).toBe(0)
     const long = policy.replace('service: ', `service: ${'x'.repeat(300)}`)
-    expect((await runCli(['policy', 'validate', '-'], { input: long })).out).toMatch(/service is "x{197}\.\.\."\n/)
+    expect((await run(['policy', 'validate', '-'], { input: long })).out).toMatch(/service is "x{197}\.\.\."\n/)
     expect(await sluice('policy', 'validate', 'nope.yaml')).toMatchObject({
       code: 2,
       err: expect.stringContaining('nope.yaml'),
@@ -134,7 +135,7 @@ rules:
       code: 0,
       out: expect.stringContaining('pushed as revision'),
     })
-    expect((await asked('policy', 'diff', 'next.yaml')).code).toBe(0)
+    await expect.poll(async () => (await asked('policy', 'diff', 'next.yaml')).code).toBe(0)
     expect((await asked('policy', 'diff', 'bad.yaml')).code).toBe(1)
     expect(await asked('policy', 'rollback')).toMatchObject({
       code: 0,
