@@ -238,6 +238,8 @@ export class Flights {
       if (state !== 'none') known = entry
     }
     this.#monitor.missed(flight.key.spec.name)
+    if (reply?.kind === 'locked')
+      return this.#fill.run(flight, this.#locks!.lock(flight.key.encoded, reply.token), known)
     const obtained = await this.#locks!.lockOrResult(flight, reply, known !== undefined)
     if (obtained !== undefined && 'value' in obtained) return obtained
     return this.#fill.run(flight, obtained, known)

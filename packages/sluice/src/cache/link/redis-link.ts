@@ -95,7 +95,7 @@ export class RedisLink implements CacheLink {
     })
     const refusal = (): SluiceError => new SluiceError('SLUICE_REFUSED', 'too many writes wait')
     this.#writes = new Gate({ limit: maxWrites, queue: Infinity, clock: options.clock, refusal })
-    this.#stores = new StoreQueue(redis, lane, options.clock, this.#keys.channel)
+    this.#stores = new StoreQueue(redis, options.clock, this.#keys.channel)
   }
 
   get connection(): number {

@@ -13,12 +13,12 @@ export class StoreQueue {
   readonly #batches: TickBatcher<StoreItem, StoreWaiter, StoreBatch>
   readonly #gathered: (() => void)[] = []
 
-  constructor(redis: Redis, lane: 'values', clock: Clock, channel: string) {
+  constructor(redis: Redis, clock: Clock, channel: string) {
     this.#clock = clock
     const ended = (): void => this.#batches.ended()
     this.#batches = new TickBatcher({
       make: (slot, withinMs) => new StoreBatch(slot, withinMs, clock.monotonic() + withinMs, channel, ended),
-      send: (batch) => redis.run(batch, lane),
+      send: (batch) => redis.run(batch, 'values'),
     })
   }
 

@@ -35,17 +35,9 @@ export class Decider {
 
   /** Decides on one charge without holding anything. */
   take(policy: CompiledPolicy, charge: Charge): Promise<Decision> {
-    if (this.#watch.events.has('decided')) return this.submit(policy, [charge], asItIs)
-    if (!this.#inProcess) {
-      const pending = new PendingDecision(policy.version, [charge], undefined, this.#watch)
-      const known = this.#store.submit(pending, this.#deadlineMs, pending)
-      if (known === undefined) return pending.promise(asItIs)
-      return pending.isCounted
-        ? Promise.resolve(pending.conclude(known, noShadow))
-        : promiseDecision(charge, known, policy.version)
-    }
-    // Nothing has to be kept for an answer that is there at once, unless it is counted.
-    if (!this.#watch.sample.skips()) return this.submit(policy, [charge], asItIs)
+    const { events, sample } = this.#watch
+    // Nothing has to be kept for an answer that is there at once, unless somebody wants to know of it.
+    if (!this.#inProcess || events.has('decided') || !sample.skips()) return this.submit(policy, [charge], asItIs)
     const answer = this.#store.decide(takeOf(charge, undefined), this.#deadlineMs)
     return answer instanceof Promise
       ? answer.then((later) => toDecision([charge], later, policy.version))

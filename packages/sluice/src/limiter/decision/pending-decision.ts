@@ -40,10 +40,6 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
     this.#startMs = this.#weight > 0 || watch.events.has('decided') ? watch.clock.monotonic() : 0
   }
 
-  get isCounted(): boolean {
-    return this.#weight > 0
-  }
-
   /** Waits for what the store will answer; asked for only when it did not at once. */
   promise<T>(resultOf: (decision: Decision) => T): Promise<T> {
     return new Promise((resolve, reject) => {
