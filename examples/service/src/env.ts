@@ -24,6 +24,9 @@ export interface Env {
   list(name: string): string[]
 }
 
+/** What a timer can wait for; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
+
 export function readEnv(env: Readonly<Record<string, string | undefined>> = process.env): Env {
   const optional = (name: string): string | undefined => env[name]?.trim() || undefined
   const required = (name: string, hint: string): string => {
@@ -36,7 +39,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>> = proc
     throw new SettingError(`${name} is ${value}: ${hint}`)
   }
   const numeric = (what: string, isGood: (value: number) => boolean): Env['number'] => {
-    return (name, otherwise, { least = 0, most = Infinity } = {}) => {
+    return (name, otherwise, { least = 0, most = name.endsWith('_MS') ? longestTimerMs : Infinity } = {}) => {
       const value = Number(optional(name) ?? otherwise)
       if (isGood(value) && value >= least && value <= most) return value
       const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`

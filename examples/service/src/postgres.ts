@@ -1,12 +1,16 @@
 import pg from 'pg'
+import { readEnv, SettingError } from './env.ts'
 
 /** A pool as its URL says: `postgresql://...?connection_limit=20&pool_timeout=10`, in seconds. Both are 10 if not. */
 export function openPool(url: string, usual: { readonly timeoutSeconds?: number } = {}): pg.Pool {
   const address = new URL(url)
+  // It has a password, so that it is not printed.
+  if (!/^postgres(ql)?:$/.test(address.protocol))
+    throw new SettingError(`a URL of PostgreSQL begins with postgresql://, not ${address.protocol}//`)
+  const given = readEnv(Object.fromEntries(address.searchParams))
   const number = (name: string, otherwise: number): number => {
-    const value = Number(address.searchParams.get(name))
     address.searchParams.delete(name)
-    return Number.isInteger(value) && value > 0 ? value : otherwise
+    return given.whole(name, otherwise, { least: 1 })
   }
   const max = number('connection_limit', 10)
   const connectionTimeoutMillis = number('pool_timeout', usual.timeoutSeconds ?? 10) * 1000

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { Registry } from 'prom-client'
 import type { Env } from './env.ts'
 import type { Log } from './main.ts'
@@ -33,12 +33,16 @@ export async function serve({ handler, registry, env, log, port, ready, close }:
   const host = env.text('HOST', '0.0.0.0')
   const drainMs = env.whole('DRAIN_MS', 10_000)
   let isDraining = false
+  const open = new Set<ServerResponse>()
   const sendReady = async (response: ServerResponse): Promise<void> => {
     const failed = (error: Error) => ({ ready: false, reason: error.message })
     const state = isDraining ? { ready: false, reason: 'draining' } : await ready().catch(failed)
     sendJson(response, state.ready ? 200 : 503, { status: state.ready ? 'ready' : 'unhealthy', ...state })
   }
   const server = createServer((request, response) => {
+    response.shouldKeepAlive &&= !isDraining
+    open.add(response)
+    response.once('close', () => open.delete(response))
     if (request.url === '/health') sendJson(response, 200, { status: 'healthy' })
     else if (request.url === '/ready') void sendReady(response)
     else handler(request, response)
@@ -53,9 +57,14 @@ export async function serve({ handler, registry, env, log, port, ready, close }:
 
   const stop = async (): Promise<void> => {
     isDraining = true
-    const closed = new Promise((resolve) => server.close(resolve))
+    // `Connection: close`, so that clients send what comes next elsewhere, and none is cut off by the timer.
+    for (const response of open) response.shouldKeepAlive = false
+    // http.Server.close would also cut connections that seem idle while a request is on its way.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
+    const idle = setInterval(() => server.closeIdleConnections(), 250)
     const timer = setTimeout(() => server.closeAllConnections(), drainMs)
     await closed
+    clearInterval(idle)
     clearTimeout(timer)
     metrics.close()
     metrics.closeAllConnections()
@@ -76,7 +85,8 @@ async function listen(server: Server, host: string, port: number): Promise<strin
   server.listen(port, host)
   await once(server, 'listening')
   const { port: chosen } = server.address() as AddressInfo
-  return `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${chosen}`
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${chosen}`
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
