@@ -211,6 +211,16 @@ describe('what is read when it is asked for', () => {
   })
 })
 
+test('no request ends the process or counts as a fault of the service', async () => {
+  const latest = 8.64e15
+  const paths = [
+    ...[`/v1/ohlc?base=${asset}&from=${latest}&count=100`, `/v1/ohlc?base=${asset}&from=${latest - 1}`],
+    ...['/v1/assets/%00', `/v1/assets/${'x'.repeat(65)}`],
+  ]
+  for (const path of paths) expect((await get(path)).status, path).toBe(400)
+  expect((await get(`/v1/ohlc?base=${asset}&from=253000000000000&count=100`)).status).toBe(200)
+})
+
 test('a known API key has 600 a minute, an invented one is anonymous; clients behind a proxy are told apart', async () => {
   const quota = async (headers: Record<string, string>) =>
     (await get(`/v1/price?asset=${asset}`, { headers })).headers.get('ratelimit-policy')
@@ -297,7 +307,7 @@ test('without the database, cached prices are still served and unknown ones are 
   await postgres.kill('SIGKILL')
   try {
     expect((await get(`/v1/price?asset=${asset}`)).body).toMatchObject({ usd: 4, stale_flag: false })
-    expect((await get(`/v1/price?asset=${asset}x`)).status).toBe(500)
+    expect((await get(`/v1/price?asset=${asset}x`)).status).toBe(503)
   } finally {
     await postgres.restart()
   }

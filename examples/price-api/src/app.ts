@@ -1,15 +1,18 @@
-import express, { type Express, type Request, type Response } from 'express'
+import { answerErrors } from 'example-service'
+import express, { type Express, type Request } from 'express'
 import type { CacheResult } from 'sluice/cache'
 import { rateLimit } from 'sluice/express'
 import { identity } from 'sluice/http'
 import { sendEvents } from 'sluice/presence'
 import { granularities, windows } from './aggregate.ts'
 import { type Candle, keys } from './keys.ts'
-import { choice, text, wholeNumber } from './query.ts'
+import { assetIdOf, choice, wholeNumber } from './query.ts'
 import { send, sendCandles } from './send.ts'
 import type { Services } from './services.ts'
 
 const maxCandles = 100
+/** The year 9999: a candle still has an end there. */
+const latestMs = 253_402_300_799_999
 
 export interface AppOptions {
   /** Keys that the service has given out. */
@@ -36,13 +39,13 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
   app.use('/v1', rateLimit(limiter, { identity: { trustedProxies }, context }))
 
   app.get('/v1/price', async (request, response) => {
-    const assetId = text(request, 'asset')
+    const assetId = assetIdOf(request.query.asset, 'asset')
     const answer = await prices.read(keys.price(assetId), async () => (await database.prices([assetId]))[0] ?? null)
     send(request, response, answer)
   })
 
   app.get('/v1/vwap', async (request, response) => {
-    const [base, quote] = [text(request, 'base'), text(request, 'quote', 'USD')]
+    const [base, quote] = [assetIdOf(request.query.base, 'base'), assetIdOf(request.query.quote ?? 'USD', 'quote')]
     const window = choice(request, 'window', windows)
     const answer = await prices.read(
       keys.vwap(base, quote, window),
@@ -52,11 +55,11 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
   })
 
   app.get('/v1/ohlc', async (request, response) => {
-    const [base, quote] = [text(request, 'base'), text(request, 'quote', 'USD')]
+    const [base, quote] = [assetIdOf(request.query.base, 'base'), assetIdOf(request.query.quote ?? 'USD', 'quote')]
     const granularity = choice(request, 'granularity', granularities)
     const count = wholeNumber(request, 'count', 1, maxCandles) ?? 1
     const lengthMs = granularity * 1000
-    const from = wholeNumber(request, 'from', 0, 8.64e15)
+    const from = wholeNumber(request, 'from', 0, latestMs)
     const firstMs = Math.floor((from ?? Date.now() - (count - 1) * lengthMs) / lengthMs) * lengthMs
     const starts = Array.from({ length: count }, (_, i) => new Date(firstMs + i * lengthMs))
     // Looked up together, so that Redis is called once.
@@ -72,7 +75,7 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
   })
 
   app.get('/v1/assets/:id', async (request, response) => {
-    const assetId = request.params.id
+    const assetId = assetIdOf(request.params.id, 'id')
     const answer = await prices.read(keys.meta(assetId), () => database.asset(assetId))
     const domain = answer.value?.homeDomain ?? null
     // An issuer whose domain does not answer is left out; its price is none the worse.
@@ -84,25 +87,22 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
   })
 
   app.get('/v1/divergence', async (request, response) => {
-    const assetId = text(request, 'asset')
+    const assetId = assetIdOf(request.query.asset, 'asset')
     const fetch = async () => (await database.divergences([assetId]))[0] ?? null
     send(request, response, await prices.read(keys.div(assetId), fetch))
   })
 
   app.get('/v1/stream', async (request, response) => {
-    const assetId = text(request, 'asset')
+    const assetId = assetIdOf(request.query.asset, 'asset')
     const price = await prices.read(keys.price(assetId), async () => (await database.prices([assetId]))[0] ?? null)
     const id = apiKeyOf(request) ?? addressOf(request.socket.remoteAddress, request.headers) ?? 'unknown'
     await sendEvents(presence, response, { channel: assetId, id, first: [price.value] })
   })
 
   app.get('/v1/subscribers', async (request, response) => {
-    response.json({ subscribers: await presence.count(text(request, 'asset')) })
+    response.json({ subscribers: await presence.count(assetIdOf(request.query.asset, 'asset')) })
   })
 
-  app.use((error: Error & { status?: number; transient?: boolean }, _: Request, response: Response, _next: unknown) => {
-    const status = error.status ?? (error.transient ? 503 : 500)
-    if (!response.headersSent) response.status(status).json({ error: status < 500 ? error.message : 'try again later' })
-  })
+  app.use(answerErrors)
   return app
 }

@@ -4,8 +4,7 @@ const refuse = (message: string): never => {
   throw Object.assign(new Error(message), { status: 400 })
 }
 
-export function text(request: Request, name: string, usual?: string): string {
-  const value = request.query[name] ?? usual
+export function assetIdOf(value: unknown, name: string): string {
   if (typeof value === 'string' && /^[\w:-]{1,64}$/.test(value)) return value
   return refuse(`${name}: give the id of an asset`)
 }
