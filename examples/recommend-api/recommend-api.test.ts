@@ -36,6 +36,8 @@ let queries = 0
 let replicas: { services: Services; server: Server; url: string; redis: Redis | undefined }[] = []
 /** Whether the model answers, and what it was asked. */
 let isModelUp = true
+/** What it answers instead of a score for each offer. */
+let modelAnswer: unknown
 let modelCalls: (readonly string[])[] = []
 let names = 0
 let tenant = ''
@@ -63,7 +65,7 @@ async function startReplicas(count: number, { tracing = untraced, withoutRedis, 
       callModel: async (_, { offers }) => {
         modelCalls.push(offers)
         if (!isModelUp) throw new Error('away')
-        return offers.map(() => 0.9)
+        return (modelAnswer ?? offers.map(() => 0.9)) as number[]
       },
     })
     const server = recommendApi(services).listen(0, '127.0.0.1')
@@ -111,6 +113,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   redisServer = await startRedis()
   isModelUp = true
+  modelAnswer = undefined
   modelCalls = []
   names += 1
   tenant = `tenant-${names}`
@@ -237,6 +240,38 @@ describe('models', () => {
     isModelUp = false
     expect(await idsOf()).toEqual(['first', 'heavy', 'light'])
   })
+
+  test.each([[{}], [[0.9]], [['high', 'low']], [[0.9, null]]])(
+    'that do not answer with a score for each offer have failed: %j',
+    async (answer) => {
+      await startReplicas(1)
+      await offer('a')
+      await offer('b')
+      modelAnswer = answer
+      expect(await ask()).toMatchObject({ degradedScoring: true, offers: [{ score: 0.5 }, { score: 0.5 }] })
+      expect(replicas[0]!.services.scoring.breakers.stats()).toMatchObject([{ failed: 1 }])
+    },
+  )
+})
+
+describe('what is sent', () => {
+  test.each([
+    ['POST', '/v1/recommend', { customer_id: 'a\0' }],
+    ['POST', '/v1/recommend', { customer_id: '\ud800' }],
+    ['POST', '/v1/recommend', { customer_id: 'c'.repeat(201) }],
+    ['PUT', '/v1/offers/a%00', {}],
+    ['PUT', '/v1/offers/a', { category: 'a\0' }],
+    ['PUT', '/v1/offers/a', { category: '\ud800' }],
+    ['PUT', '/v1/offers/a', { priority: 2 ** 31 }],
+    // A cap that was spent and a budget that then refuses would cost the customer a mandatory offer.
+    ['PUT', '/v1/offers/a', { mandatory: true, paced: true }],
+  ] as [string, string, object][])(
+    'is refused with 400 where PostgreSQL could not store it, or nobody could mean it: %s %s %j',
+    async (...sent) => {
+      await startReplicas(1)
+      expect((await send(...sent)).status).toBe(400)
+    },
+  )
 })
 
 describe('qualification', () => {
@@ -259,6 +294,20 @@ describe('qualification', () => {
     customer = 'vip'
     expect((await ask()).offers).toMatchObject([{ id: 'loan' }, { id: 'card', score: 0.9 * 0.5 }])
     customer = 'poor'
+    expect(await idsOf()).toEqual([])
+  })
+
+  test('knows all rules, policies and guardrails, however few offers are loaded', async () => {
+    await startReplicas(1, { maxActiveOffers: 1 })
+    await offer('a', { category: 'card' })
+    await save('rules', 'other', { ...about('loan'), field: 'f', values: [], fit: 1, priority: 1 })
+    await save('rules', 'gold', { ...about('card'), field: 'customer.segment', values: ['gold'], fit: 1 })
+    expect(await idsOf()).toEqual([])
+    await database.saveCustomerData(tenant, 'vip', 'customer_profile', { segment: 'gold' })
+    customer = 'vip'
+    expect(await idsOf()).toEqual(['a'])
+    await send('PUT', '/v1/guardrails/loans', { ...about('loan'), priority: 1 })
+    await send('PUT', '/v1/guardrails/cards', about('card'))
     expect(await idsOf()).toEqual([])
   })
 
@@ -532,4 +581,5 @@ test('the environment is read as in the original', () => {
   expect(readSettings(readEnv(env))).toMatchObject({ modelFailures: 3, modelCooldownMs: 1000, fallbackScore: 0.2 })
   expect(readSettings(readEnv({}))).toMatchObject({ maxActiveOffers: 5000, ttl: { offers: 300, guardrails: 30 } })
   expect(() => readSettings(readEnv({ MODEL_CB_THRESHOLD: 'five' }))).toThrow('MODEL_CB_THRESHOLD is five')
+  expect(() => readSettings(readEnv({ OFFERS_CACHE_TTL_SECONDS: '0.0001' }))).toThrow('OFFERS_CACHE_TTL_SECONDS is')
 })

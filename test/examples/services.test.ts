@@ -63,6 +63,17 @@ test('the demo prints a link that signs in once, and ends when it is interrupted
   expect(await ended).toBe(0)
 })
 
+test.each([
+  ['recommend-api', { ENRICHMENT_FILE: import.meta.filename }, /^ENRICHMENT_FILE: /],
+  ['recommend-api', { TRACE_FILE: join(import.meta.dirname, 'none', 'spans') }, /^TRACE_FILE: ENOENT/],
+  ['recommend-api', { RATE_LIMIT_TIER_ACME: 'gold' }, /RATE_LIMIT_TIER_ACME is "gold"; no tier of that name/],
+  ['price-api', { TRUSTED_PROXIES: '10.0.0.0/99' }, /trustedProxies\[0\] is "10.0.0.0\/99"/],
+])('%s says in one line what is wrong with %j', async (name, wrong, line) => {
+  const { ended, lines } = runExample(name, 'start', { ...env, ...(wrong as Record<string, string>) })
+  expect(await ended).toBe(2)
+  expect(lines).toEqual([expect.stringMatching(line)])
+})
+
 /** The programs that serve requests, and a variable that each cannot do without. */
 const programs = [
   { name: 'recommend-api', script: 'start', needs: 'DATABASE_URL' },

@@ -3,13 +3,13 @@ import type { CacheKey } from 'sluice/cache'
 import { rateLimit } from 'sluice/express'
 import type { Denial } from 'sluice/http'
 import { z } from 'zod'
-import { type Kind, kinds, parseEntity } from './data/entities.ts'
+import { type Kind, kinds, name, parseEntity } from './data/entities.ts'
 import { keys } from './data/read-data.ts'
 import { recommend } from './decide/recommend.ts'
 import type { Services } from './services.ts'
 
 const question = z.object({
-  customer_id: z.string().min(1),
+  customer_id: name,
   placement: z.string().default('web'),
   limit: z.number().int().min(1).max(100).default(3),
 })
@@ -52,7 +52,7 @@ export function recommendApi(services: Services): Express {
   for (const kind of Object.keys(kinds) as Kind[])
     app.put(`/v1/${kind}/:id`, limited, async (request: Request, response: Response) => {
       const tenant = tenantOf(request)
-      await database.save(tenant, kind, String(request.params.id), parseEntity(kind, request.body))
+      await database.save(tenant, kind, name.parse(request.params.id), parseEntity(kind, request.body))
       response.status((await isVisible(keys.active(tenant, kind))) ? 204 : 202).end()
     })
 

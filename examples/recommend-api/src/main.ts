@@ -1,4 +1,5 @@
-import { findRedis, logTo, readEnv, runMain, serve } from 'example-service'
+import { appendFile } from 'node:fs/promises'
+import { findRedis, logTo, readEnv, runMain, SettingError, serve } from 'example-service'
 import { openPool } from 'example-service/postgres'
 import { recommendApi } from './app.ts'
 import { Database } from './data/database.ts'
@@ -15,7 +16,9 @@ await runMain(async () => {
   const replicaUrl = env.optionalUrl('DATABASE_REPLICA_URL')
   const modelsUrl = env.optionalUrl('MODELS_URL')
   const enrichmentFile = env.optional('ENRICHMENT_FILE') ?? new URL('../enrichment.json', import.meta.url)
-  const enrichment = await readEnrichment(enrichmentFile)
+  const enrichment = await checked('ENRICHMENT_FILE', readEnrichment(enrichmentFile))
+  const traceFile = env.optional('TRACE_FILE')
+  if (traceFile !== undefined) await checked('TRACE_FILE', appendFile(traceFile, ''))
 
   const primary = openPool(databaseUrl)
   const replica = replicaUrl === undefined ? undefined : openPool(replicaUrl)
@@ -24,7 +27,7 @@ await runMain(async () => {
   const redis = await findRedis(env, log)
   const tracing = createTracing({
     sampleRate: settings.traceSampleRate,
-    file: env.optional('TRACE_FILE'),
+    file: traceFile,
     isExported: env.optionalUrl('OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined,
   })
   const services = await startServices({
@@ -49,3 +52,10 @@ await runMain(async () => {
     },
   })
 })
+
+/** What is wrong with the file of a variable. */
+function checked<T>(variable: string, file: Promise<T>): Promise<T> {
+  return file.catch(({ message }: Error) => {
+    throw new SettingError(`${variable}: ${message}`)
+  })
+}

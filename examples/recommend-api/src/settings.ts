@@ -16,17 +16,21 @@ export interface Settings {
   readonly closedStatus: 429 | 503
 }
 
+/** What a timer can wait for. */
+export const longestTtlSeconds = 2_000_000
+
 export function readSettings(env: Env): Settings {
+  const ttl = { most: longestTtlSeconds }
   return {
     modelFailures: env.whole('MODEL_CB_THRESHOLD', 5, { least: 1 }),
-    modelCooldownMs: env.whole('MODEL_CB_COOLDOWN_MS', 60_000),
+    modelCooldownMs: env.whole('MODEL_CB_COOLDOWN_MS', 60_000, { least: 1 }),
     fallbackScore: env.number('SCORING_FALLBACK_SCORE', 0.5),
     maxMandatoryPerDay: env.whole('MAX_MANDATORY_OFFERS_PER_DAY', 5),
     maxActiveOffers: env.whole('MAX_ACTIVE_OFFERS', 5000, { least: 1 }),
     ttl: {
-      offers: env.number('OFFERS_CACHE_TTL_SECONDS', 300),
-      policies: env.number('POLICIES_CACHE_TTL_SECONDS', 300),
-      guardrails: env.number('GUARDRAILS_CACHE_TTL_SECONDS', 30),
+      offers: env.whole('OFFERS_CACHE_TTL_SECONDS', 300, ttl),
+      policies: env.whole('POLICIES_CACHE_TTL_SECONDS', 300, ttl),
+      guardrails: env.whole('GUARDRAILS_CACHE_TTL_SECONDS', 30, ttl),
     },
     traceSampleRate: env.number('TRACE_SAMPLE_RATE', 0.1, { most: 1 }),
     closedStatus: env.choice('LIMITER_CLOSED_STATUS', ['503', '429'], '503') === '429' ? 429 : 503,

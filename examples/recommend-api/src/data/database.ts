@@ -42,8 +42,13 @@ export class Database {
     return prepareTables(this.#primary, tables)
   }
 
-  /** The active ones with the highest priority, at most `limit`. */
-  async active<K extends Kind>(tenant: string, kind: K, limit: number, options?: ReadOptions): Promise<Entity<K>[]> {
+  /** The active ones, with the highest priority first; all of them if `limit` is null. */
+  async active<K extends Kind>(
+    tenant: string,
+    kind: K,
+    limit: number | null,
+    options?: ReadOptions,
+  ): Promise<Entity<K>[]> {
     const { rows } = await this.#reader(options).query(
       `select body || jsonb_build_object('id', id, 'priority', priority) as entity from entities
        where tenant = $1 and kind = $2 and active order by priority desc, id limit $3`,

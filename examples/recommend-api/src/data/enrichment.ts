@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { longestTtlSeconds } from '../settings.ts'
 
 /** A source of what is known about a customer. */
 const source = z.strictObject({
@@ -7,7 +8,7 @@ const source = z.strictObject({
   /** What is fetched. */
   fields: z.array(z.string().min(1)).min(1),
   /** 0 is not cached. */
-  cacheTtlSeconds: z.number().min(0).default(60),
+  cacheTtlSeconds: z.int().min(0).max(longestTtlSeconds).default(60),
   /** Names the fields in the result: `customer.credit_score`. */
   prefix: z.string().min(1),
 })

@@ -1,28 +1,36 @@
 import { z } from 'zod'
 
+/** What PostgreSQL can store: no zero character, and no half of a pair. */
+export const text = z.string().refine((value) => !value.includes('\0') && !/\p{Cs}/u.test(value), 'use another text')
+
+/** A part of a key. */
+export const name = text.min(1).max(200)
+
 /** What a tenant manages. Of each kind, only active ones are loaded, those with the highest priority first. */
-const offer = z.strictObject({
-  category: z.string().default('general'),
-  /** Scores the offer, together with the others of the same model. */
-  model: z.string().default('default'),
-  mandatory: z.boolean().default(false),
-  /** Spread over the day by the rule `campaign`. */
-  paced: z.boolean().default(false),
-  /** One is shown: the one with the greatest weight that the placement has room for. */
-  creatives: z
-    .array(z.strictObject({ id: z.string(), weight: z.number().min(0), placements: z.array(z.string()) }))
-    .min(1)
-    .default([{ id: 'default', weight: 1, placements: ['web'] }]),
-})
+const offer = z
+  .strictObject({
+    category: text.default('general'),
+    /** Scores the offer, together with the others of the same model. */
+    model: text.default('default'),
+    mandatory: z.boolean().default(false),
+    /** Spread over the day by the rule `campaign`. */
+    paced: z.boolean().default(false),
+    /** One is shown: the one with the greatest weight that the placement has room for. */
+    creatives: z
+      .array(z.strictObject({ id: text, weight: z.number().min(0), placements: z.array(text) }))
+      .min(1)
+      .default([{ id: 'default', weight: 1, placements: ['web'] }]),
+  })
+  .refine(({ mandatory, paced }) => !(mandatory && paced), 'a mandatory offer cannot be held back: leave out paced')
 
 /** Which offers a rule or policy is about. Left out: all of them. */
-const about = { offers: z.array(z.string()).optional(), categories: z.array(z.string()).optional() }
+const about = { offers: z.array(text).optional(), categories: z.array(text).optional() }
 
 /** The first rule about an offer whose field has one of the values says how well it fits; 0 is not at all. */
-const rule = z.strictObject({ ...about, field: z.string(), values: z.array(z.string()), fit: z.number().min(0).max(1) })
+const rule = z.strictObject({ ...about, field: text, values: z.array(text), fit: z.number().min(0).max(1) })
 
 /** The first policy about an offer and a customer says whether the customer may be contacted with it. */
-const contactPolicy = z.strictObject({ ...about, customers: z.array(z.string()).optional(), allow: z.boolean() })
+const contactPolicy = z.strictObject({ ...about, customers: z.array(text).optional(), allow: z.boolean() })
 
 /** Takes offers out at once. */
 const guardrail = z.strictObject(about)
@@ -37,4 +45,4 @@ export function parseEntity(kind: Kind, body: unknown): { priority: number; acti
   const { priority, active, ...rest } = z.looseObject(common).parse(body ?? {})
   return { priority, active, body: kinds[kind].parse(rest) }
 }
-const common = { priority: z.number().int().default(0), active: z.boolean().default(true) }
+const common = { priority: z.int32().default(0), active: z.boolean().default(true) }

@@ -26,9 +26,11 @@ export class ReadData {
   active<K extends Kind>(tenant: string, kind: K): Promise<readonly Entity<K>[]> {
     const { ttl, maxActiveOffers } = this.#settings
     const seconds = kind === 'offers' ? ttl.offers : kind === 'guardrails' ? ttl.guardrails : ttl.policies
+    // A guardrail that is not loaded would let through what it should stop.
+    const limit = kind === 'offers' ? maxActiveOffers : null
     return this.#cached(keys.active(tenant, kind), seconds, (context) =>
       // A replica may lag behind a change that was just made.
-      this.#database.active(tenant, kind, maxActiveOffers, { fromPrimary: context?.afterInvalidation ?? false }),
+      this.#database.active(tenant, kind, limit, { fromPrimary: context?.afterInvalidation ?? false }),
     )
   }
 

@@ -29,7 +29,12 @@ export function createScoring(callModel: CallModel, settings: Settings): Scoring
     failures: settings.modelFailures,
     cooldown: settings.modelCooldownMs,
   })
-  const inTime = withTimeout(500)(callModel)
+  const called = withTimeout(500)(callModel)
+  const inTime: CallModel = async (model, features, options) => {
+    const scores: unknown = await called(model, features, options)
+    if (Array.isArray(scores) && features.offers.every((_, i) => Number.isFinite(scores[i]))) return scores
+    throw new Error(`the model ${model} did not answer with a score for each offer`)
+  }
   return {
     breakers,
     async score(candidates, customer) {

@@ -1,6 +1,7 @@
 // A step of pipelines/interactions.yaml: an entry of the stream as a row of `interactions`.
 import { z } from 'zod'
-import { name, parsing } from './parsing.ts'
+import { name } from '../data/entities.ts'
+import { parsing } from './parsing.ts'
 
 const interaction = z.object({
   id: name,

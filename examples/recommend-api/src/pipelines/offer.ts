@@ -1,7 +1,7 @@
 // A step of pipelines/offers.yaml: a line of the file as a row of `entities`.
 import { z } from 'zod'
-import { parseEntity } from '../data/entities.ts'
-import { name, parsing } from './parsing.ts'
+import { name, parseEntity } from '../data/entities.ts'
+import { parsing } from './parsing.ts'
 
 const line = z.looseObject({ tenant: name, id: name })
 

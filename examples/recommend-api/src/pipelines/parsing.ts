@@ -13,6 +13,3 @@ export function parsing<T>(parse: (record: unknown) => T): (record: unknown) => 
     }
   }
 }
-
-/** A part of a key. */
-export const name = z.string().min(1).max(200)
