@@ -7,10 +7,10 @@ import { rateLimitKey } from './src/rate-limit-key.ts'
 
 test.each([
   [{ model_version: 'gpt-vision', hd_mode: true }, 'model:gpt-vision:res:hd'],
-  [{ model_version: 'v3' }, 'model:v3:res:sd'],
-  [{ hd_mode: 1, model_version: 3 }, 'model:3:res:hd'],
+  [{ hd_mode: 1, model_version: 'v2' }, 'model:v2:res:hd'],
   [undefined, 'model:v1:res:sd'],
   [{ model_version: 'v1:res:hd' }, 'model:unknown:res:sd'],
+  [{ model_version: 'GPT-Vision', hd_mode: true }, 'model:unknown:res:hd'],
   [{ model_version: ['v1'] }, 'model:unknown:res:sd'],
 ])('the key is the version of the model and the resolution: %#', (body, key) => {
   expect(rateLimitKey(body)).toBe(key)
@@ -35,6 +35,7 @@ test('one resolution of a model that is used up does not hold up the other', asy
     (await post(JSON.stringify({ image_url: 'https://images.example/1', ...body }))).status
   const hd = { model_version: 'gpt-vision', hd_mode: true }
   expect([await ask(hd), await ask(hd), await ask({ ...hd, hd_mode: false })]).toEqual([200, 429, 200])
+  expect(await ask({ ...hd, model_version: 'GPT-Vision' })).toBe(400)
   const broken = await post('{')
   expect(broken.status).toBe(400)
   expect(Object.keys((await broken.json()) as object)).toEqual(['error'])

@@ -151,6 +151,14 @@ describe.skipIf(!mongod.available)('two replicas beside image-service, on one Re
     expect(await statuses(3, {})).toEqual([200, 200, 429])
   })
 
+  test('answer in the languages that they know: another spelling, or an invented one, is no way around a limit', async () => {
+    const tenant = newTenant()
+    await setLimits(`tenant:${tenant}:lang:en`, { rpm: 1 })
+    expect(await statuses(2, english(tenant))).toEqual([200, 429])
+    for (const language of ['EN', 'En', 'en-GB', 'x1'])
+      expect([language, ...(await statuses(1, { tenant_id: tenant, language }))]).toEqual([language, 400])
+  })
+
   test('share their counters: one of many on the last unit, and a denial spends nothing', async () => {
     const tenant = newTenant()
     await setLimits(`tenant:${tenant}:lang:en`, { rpm: 5, rpd: 6 })

@@ -3,7 +3,7 @@ import { answerErrors } from 'example-service'
 import express, { type Express } from 'express'
 import type { Limiter } from 'sluice'
 import { rateLimit } from 'sluice/express'
-import { rateLimitKey } from './rate-limit-key.ts'
+import { modelVersion, rateLimitKey } from './rate-limit-key.ts'
 
 const labels = ['cat', 'dog', 'bird', 'boat']
 
@@ -17,6 +17,10 @@ export function imageService({ limiter }: { readonly limiter: Limiter }): Expres
     const url = String(request.body?.image_url ?? '')
     if (url === '') {
       response.status(400).json({ title: 'image_url is missing' })
+      return
+    }
+    if (modelVersion(request.body) === undefined) {
+      response.status(400).json({ title: 'there is no model of this version' })
       return
     }
     // A real service calls a model here.

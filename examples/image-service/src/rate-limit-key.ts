@@ -1,10 +1,15 @@
-const isName = (value: unknown): boolean =>
-  ['string', 'number'].includes(typeof value) && /^[\w.-]{1,100}$/.test(String(value))
+/** The versions of models that there are. */
+const versions: readonly unknown[] = ['v1', 'v2', 'gpt-vision']
+
+/** The version that a request names, if there is one of that name. */
+export function modelVersion(body: unknown): string | undefined {
+  const { model_version: version = 'v1' } = (body ?? {}) as Record<string, unknown>
+  return versions.includes(version) ? (version as string) : undefined
+}
 
 /** Limits are per version of the model and resolution, as those are what occupies GPUs. */
 export function rateLimitKey(body: unknown): string {
-  const { model_version: version = 'v1', hd_mode: isHd = false } = (body ?? {}) as Record<string, unknown>
+  const { hd_mode: isHd = false } = (body ?? {}) as Record<string, unknown>
   // What names no model shares one bucket, so that a client cannot invent another.
-  const model = isName(version) ? version : 'unknown'
-  return `model:${model}:res:${isHd ? 'hd' : 'sd'}`
+  return `model:${modelVersion(body) ?? 'unknown'}:res:${isHd ? 'hd' : 'sd'}`
 }

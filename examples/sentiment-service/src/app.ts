@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Limiter } from 'sluice'
 import { rateLimit } from 'sluice/fastify'
-import { analyze } from './analyze.ts'
+import { analyze, languages } from './analyze.ts'
 import { rateLimitKey } from './rate-limit-key.ts'
 
 interface Question {
@@ -12,7 +12,8 @@ interface Question {
 const question = {
   type: 'object',
   required: ['text'],
-  properties: { text: { type: 'string', maxLength: 10_000 }, language: { type: 'string' } },
+  // One spelling of each: the limits of a tenant are by language, and every other would have its own.
+  properties: { text: { type: 'string', maxLength: 10_000 }, language: { enum: languages } },
 }
 
 export interface AppOptions {
@@ -34,7 +35,7 @@ export async function sentimentService(options: AppOptions): Promise<FastifyInst
     key: ({ headers, body }, { ip }) => rateLimitKey({ headers, body, ip }, premiumKeys),
   })
   app.post<{ Body: Question }>('/v1/analyze', { schema: { body: question } }, async ({ body }) =>
-    analyze(body.text, body.language?.toLowerCase() ?? 'en'),
+    analyze(body.text, body.language ?? 'en'),
   )
   await app.ready()
   return app
