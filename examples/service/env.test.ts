@@ -14,6 +14,13 @@ test.each([
   ['WHERE=here', 'WHERE is here: use https://host', (env) => env.url('WHERE', hint)],
   ['WHERE=here', 'WHERE is here: use a URL', (env) => env.optionalUrl('WHERE')],
   ['REDIS_URL=http://h', 'REDIS_URL is http://h: use redis://host:6379', (env) => connectRedis(env, () => undefined)],
+  // Passwords are not for logs.
+  ['WHERE=//me:secret@host', 'WHERE is ***@host: use https://host', (env) => env.url('WHERE', hint)],
+  [
+    'REDIS_URL=redis:secret@h',
+    'REDIS_URL is ***@h: use redis://host:6379',
+    (env) => connectRedis(env, () => undefined),
+  ],
   ['MODE=no', 'MODE is no: use open, closed', (env) => env.choice('MODE', ['open', 'closed'], 'open')],
 ] as [string, string, (env: ReturnType<typeof readEnv>) => unknown][])(
   'a wrong value is named with its variable and what to use: %s',

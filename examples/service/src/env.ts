@@ -24,6 +24,9 @@ export interface Env {
   list(name: string): string[]
 }
 
+/** An address that can be printed. */
+export const withoutPassword = (address: string): string => address.replace(/^.*@/, '***@')
+
 /** What a timer can wait for; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 
@@ -36,7 +39,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>> = proc
   }
   const checked = (name: string, value: string, hint: string): string => {
     if (URL.canParse(value)) return value
-    throw new SettingError(`${name} is ${value}: ${hint}`)
+    throw new SettingError(`${name} is ${withoutPassword(value)}: ${hint}`)
   }
   const numeric = (what: string, isGood: (value: number) => boolean): Env['number'] => {
     return (name, otherwise, { least = 0, most = name.endsWith('_MS') ? longestTimerMs : Infinity } = {}) => {

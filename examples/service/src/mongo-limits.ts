@@ -4,7 +4,7 @@ import { createLimiter, type Limiter, limiterMetrics, type PolicyDocument } from
 import { mongoPolicy } from 'sluice/mongodb'
 import { prometheusMetrics } from 'sluice/prometheus'
 import { openRedis, type RedisClient } from 'sluice/redis'
-import { type Env, SettingError } from './env.ts'
+import { type Env, SettingError, withoutPassword } from './env.ts'
 import type { Log } from './main.ts'
 
 /** The rate limits of one service, as its document in MongoDB has them. */
@@ -34,7 +34,8 @@ export async function openMongoLimits(
 ): Promise<MongoLimits> {
   const { _id: service, ...rest } = initial
   const url = env.required('MONGODB_URL', 'use mongodb://host:27017')
-  if (!/^mongodb(\+srv)?:\/\//.test(url)) throw new SettingError(`MONGODB_URL is ${url}: use mongodb://host:27017`)
+  if (!/^mongodb(\+srv)?:\/\//.test(url))
+    throw new SettingError(`MONGODB_URL is ${withoutPassword(url)}: use mongodb://host:27017`)
   // An unreachable server is noticed soon; the next attempt waits for it again.
   const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
   const rateLimits = mongo.db(env.text('MONGODB_DATABASE', 'flow')).collection<RateLimits>('rate_limits')

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { type Env, SettingError } from './env.ts'
+import { type Env, SettingError, withoutPassword } from './env.ts'
 import type { Log } from './main.ts'
 
 /**
@@ -47,7 +47,7 @@ export async function findRedis(env: Env, log: Log): Promise<Redis | Cluster | u
 function open(env: Env, usual: string | undefined): Redis | Cluster {
   const [urls, sentinels] = [env.list('REDIS_URL'), env.list('REDIS_SENTINELS')]
   const wrong = urls.find((url) => !(URL.canParse(url) && /^rediss?:\/\//.test(url)))
-  if (wrong !== undefined) throw new SettingError(`REDIS_URL is ${wrong}: use redis://host:6379`)
+  if (wrong !== undefined) throw new SettingError(`REDIS_URL is ${withoutPassword(wrong)}: use redis://host:6379`)
   const retryStrategy = (times: number): number => Math.min(times * 50, 2000)
   const options = { maxRetriesPerRequest: 1, retryStrategy }
   if (sentinels.length > 0) {
