@@ -21,6 +21,7 @@ test.each([
     'REDIS_URL is ***@h: use redis://host:6379',
     (env) => connectRedis(env, () => undefined),
   ],
+  ['REDIS_SENTINELS=a:1,b:x', 'REDIS_SENTINELS is b:x: use host:26379', (env) => connectRedis(env, () => undefined)],
   ['MODE=no', 'MODE is no: use open, closed', (env) => env.choice('MODE', ['open', 'closed'], 'open')],
 ] as [string, string, (env: ReturnType<typeof readEnv>) => unknown][])(
   'a wrong value is named with its variable and what to use: %s',

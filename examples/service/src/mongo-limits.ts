@@ -38,7 +38,9 @@ export async function openMongoLimits(
     throw new SettingError(`MONGODB_URL is ${withoutPassword(url)}: use mongodb://host:27017`)
   // An unreachable server is noticed soon; the next attempt waits for it again.
   const mongo = new MongoClient(url, { serverSelectionTimeoutMS: 1000, heartbeatFrequencyMS: 500 })
-  const rateLimits = mongo.db(env.text('MONGODB_DATABASE', 'flow')).collection<RateLimits>('rate_limits')
+  const database = env.text('MONGODB_DATABASE', 'flow')
+  if (!/^[\w-]{1,63}$/.test(database)) throw new SettingError(`MONGODB_DATABASE is ${database}: use letters and digits`)
+  const rateLimits = mongo.db(database).collection<RateLimits>('rate_limits')
   let timer: NodeJS.Timeout | undefined
   // Until the first attempt succeeds: after that the driver connects again by itself.
   const connect = async (): Promise<void> => {

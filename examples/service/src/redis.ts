@@ -51,7 +51,11 @@ function open(env: Env, usual: string | undefined): Redis | Cluster {
   const retryStrategy = (times: number): number => Math.min(times * 50, 2000)
   const options = { maxRetriesPerRequest: 1, retryStrategy }
   if (sentinels.length > 0) {
-    const nodes = sentinels.map((each) => ({ host: each.split(':')[0]!, port: Number(each.split(':')[1] ?? 26_379) }))
+    const nodes = sentinels.map((each) => {
+      if (!/^[^:]+(:\d{1,5})?$/.test(each)) throw new SettingError(`REDIS_SENTINELS is ${each}: use host:26379`)
+      const [host = '', port = 26_379] = each.split(':')
+      return { host, port: Number(port) }
+    })
     return new Redis({ ...options, sentinels: nodes, name: env.text('REDIS_MASTER', 'mymaster') })
   }
   if (urls.length > 1) return new Cluster(urls, { clusterRetryStrategy: retryStrategy })
