@@ -170,7 +170,10 @@ test('scheduler, worker and customer API are programs of their own', async () =>
 })
 
 test.each([
-  [{ NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS: '0' }, 'NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS is 0: use a whole number from 1'],
+  [
+    { NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS: '0' },
+    'NIVODA_PROXY_RATE_LIMIT_MAX_WAIT_MS is 0: use a whole number from 1 to 2147483647',
+  ],
   [{ RATE_LIMIT_ON_REDIS_FAILURE: 'maybe' }, 'RATE_LIMIT_ON_REDIS_FAILURE is maybe: use closed, local, open'],
   [{ NIVODA_ENDPOINT: 'nivoda' }, 'NIVODA_ENDPOINT is nivoda: use https://api.nivoda.net/graphql'],
 ])('a wrong value is one line and an exit code: %j', async (wrong, line) => {
