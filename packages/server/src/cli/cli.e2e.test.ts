@@ -417,6 +417,18 @@ describe('a mistake of an operator', () => {
     expect(ran.out).toContain('There is no variable SLUICE_X\\u001b[31m.')
   })
 
+  it('lists what an import refuses, one problem a line, whatever files are called', async () => {
+    writeFileSync(file('a.yaml'), 'domain: Shop\ndescriptors: [{ key: a, unit: 1 }]')
+    writeFileSync(file('b\nFAKE.yaml'), 'domain: ""\ndescriptors: [{ key: a }]')
+    const ran = await runCli(['policy', 'import', 'envoy', 'a.yaml', 'b\nFAKE.yaml'], { cwd: folder })
+    const [first, ...problems] = ran.err.trimEnd().split('\n')
+    expect({ code: ran.code, first }).toEqual({ code: 1, first: 'sluice: Envoy configuration refused:' })
+    expect(problems).toEqual([
+      expect.stringContaining('a.yaml: descriptors[0].unit'),
+      expect.stringContaining('b\\nFAKE.yaml: domain'),
+    ])
+  })
+
   it('is no mistake: to ask a group of commands for its help', async () => {
     expect(await sluice('policy', '--help')).toMatchObject({
       code: 0,

@@ -87,7 +87,7 @@ function failed(error: CliError, terminal: Terminal): ExitCode {
   if (terminal.json)
     terminal.line(safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), ...issues, exitCode } }))
   else {
-    // Only the list of mistakes in a policy has lines of its own.
+    // Only lists of mistakes have lines of their own.
     const lines = 'issues' in issues ? message.split('\n') : [message]
     terminal.note(`${terminal.style.bad('sluice:')} ${lines.map(safe).join('\n')}`)
     if (hint !== undefined) terminal.note(terminal.style.faint(safe(hint)))

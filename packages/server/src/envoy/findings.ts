@@ -2,9 +2,15 @@ import { SluiceError } from 'sluice'
 
 /** A configuration that does not make sense, or asks for something that Sluice does not do; names every such place. */
 export class InvalidEnvoyConfig extends SluiceError {
+  /** Each names its place itself. */
+  readonly issues: readonly { readonly path: string; readonly message: string }[]
+
   constructor(problems: readonly string[]) {
-    const list = problems.length === 1 ? ` ${problems[0]}` : problems.map((problem) => `\n  ${problem}`).join('')
+    // Names of files are in it, and may have line breaks.
+    const lines = problems.map((problem) => problem.replaceAll('\n', '\\n'))
+    const list = lines.length === 1 ? ` ${lines[0]}` : lines.map((line) => `\n  ${line}`).join('')
     super('SLUICE_INVALID_POLICY', `Envoy configuration refused:${list}`)
+    this.issues = problems.map((message) => ({ path: '', message }))
   }
 }
 
