@@ -65,6 +65,33 @@ test('after the soft deadline the stale value is returned, and what the fetch br
   expect(fetch).toHaveBeenCalledTimes(1)
 })
 
+test('what is invalidated while it is fetched again is not returned as stale when the fetch fails', async () => {
+  const { cache, clock } = await makeCache()
+  await cache.getOrFetch(page, () => 'old')
+  await clock.advance('2s')
+  let fail: (error: Error) => void = () => undefined
+  const looking = cache.lookup(page, () => new Promise((_, reject) => (fail = reject)))
+  const refused = expect(looking).rejects.toThrow('the source is down')
+  await cache.invalidate(page)
+  fail(new Error('the source is down'))
+  await refused
+})
+
+test('what is invalidated while it is fetched again is not returned as stale after the soft deadline', async () => {
+  const { cache, clock } = await makeCache({ softDeadline: '100ms' })
+  await cache.getOrFetch(page, () => 'old')
+  await clock.advance('2s')
+  let finish: (value: string) => void = () => undefined
+  const fetches = ['late', 'new'].map((value) => () => new Promise((resolve) => (finish = () => resolve(value))))
+  const looking = cache.lookup(page, () => fetches.shift()!())
+  await cache.invalidate(page)
+  await clock.advance('100ms')
+  finish('late')
+  await waitFor(() => fetches.length === 0)
+  finish('new')
+  expect(await looking).toMatchObject({ value: 'new', stale: false })
+})
+
 test('the deadline of a fetch may be that of its key or call', async () => {
   const { cache, clock } = await makeCache()
   const looking = cache.getOrFetch(keys.page('slow'), never, { fetchDeadline: '50ms' })

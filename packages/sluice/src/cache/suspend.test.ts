@@ -43,6 +43,20 @@ test('a machine that wakes returns nothing as fresh that was proven before it wa
   }
 })
 
+test('a machine that wakes and waits for a proof does not return what the proof says is invalid', async () => {
+  const { clock, pass, suspend } = machine()
+  const link = new HeldLink(() => clock.now())
+  const cache: TwoLevelCache & Cache = new TwoLevelCache(resolveOptions({ clock }), link)
+  open.push(cache)
+  await cache.ready()
+  await cache.getOrFetch(xlm, () => 'old')
+  pass(10)
+  suspend(9000)
+  // Another process invalidated it meanwhile, and Redis says so at once.
+  await link.invalidate([xlm.scope])
+  expect(await cache.lookup(xlm, () => 'new')).toMatchObject({ value: 'new', stale: false, from: 'fetch' })
+})
+
 test('a value that expired while the machine was suspended is fetched again, also without Redis', async () => {
   const { clock, pass, suspend } = machine()
   const cache = await createCache({ clock })

@@ -56,7 +56,7 @@ export class Fill {
     const { clock } = this.#options
     const late = Symbol('late')
     return withinTime(filling, { ms: softMs, clock, late: () => late }).catch((error) => {
-      if (error !== late || this.#l1.stateOf(known) === 'none') return filling
+      if (error !== late || this.#l1.stateOfHeld(known, flight) === 'none') return filling
       // Until the fetch has ended, nobody else has to wait for it.
       known.retryAtMs = this.#l1.nowMs() + this.#fetches.deadlineMs(flight)
       return staleResult(known)
@@ -67,7 +67,7 @@ export class Fill {
     try {
       return await this.#attempt(flight, lock, known, 1)
     } catch (error) {
-      if (known === undefined || this.#l1.stateOf(known) === 'none') throw error
+      if (known === undefined || this.#l1.stateOfHeld(known, flight) === 'none') throw error
       const baseMs = this.#rule(flight, 'errorBackoffMs') ?? errorBackoffMs
       const waitMs = backoffMs(known.failures, this.#options.random, { baseMs, maxMs: 30 * baseMs })
       known.failures += 1

@@ -34,6 +34,8 @@ export class Flight {
   readonly fetch: Fetch
   readonly rules: EntryRules | undefined
   readonly slot: FlightSlot<Flight>
+  /** The position of the view when it began: what it holds of the key may have left L1 since. */
+  readonly sequence: number
   /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
   stamp: Position | undefined = undefined
   /** Set by an invalidation that is in no log. */
@@ -50,7 +52,14 @@ export class Flight {
   #result: Promise<LookupResult> | undefined = undefined
   #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 
-  constructor(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot<Flight>) {
+  constructor(
+    key: DefinedKey,
+    fetch: Fetch,
+    rules: EntryRules | undefined,
+    slot: FlightSlot<Flight>,
+    sequence: number,
+  ) {
+    this.sequence = sequence
     this.key = key
     this.fetch = fetch
     this.rules = rules

@@ -107,7 +107,7 @@ export class Flights {
   }
 
   #begin(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot<Flight>): Flight {
-    const flight = new Flight(key, fetch, rules, slot)
+    const flight = new Flight(key, fetch, rules, slot, this.#l1.view.sequence)
     const parent = this.#fetches.calling
     if (parent !== undefined) {
       flight.parent = parent
@@ -121,7 +121,7 @@ export class Flights {
   refresh(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, known: Entry): void {
     const slot = this.#flights.slot(key.encoded)
     if (slot.flight !== undefined || this.#closed || this.#l1.nowMs() < known.retryAtMs) return
-    const flight = new Flight(key, fetch, rules, slot)
+    const flight = new Flight(key, fetch, rules, slot, this.#l1.view.sequence)
     this.#flights.begin(slot, flight)
     this.#until(flight, this.#revalidate(flight, known, false)).catch(() => undefined)
   }
@@ -205,7 +205,7 @@ export class Flights {
     let known = found
     if (known !== undefined) {
       // Perhaps only the proof was missing. If none can be obtained, the entry in L1 is used.
-      const state = this.#l1.stateOf(known)
+      const state = this.#l1.stateOfHeld(known, flight)
       if (state === 'fresh' || (state === 'unproven' && !proven)) {
         const stale = state !== 'fresh'
         const entry = known
@@ -263,7 +263,7 @@ export class Flights {
       reply = await l2.readOrLock(encoded, reply.beginning, redisDeadlineMs)
     }
     if (reply?.kind === 'locked') return this.#fill.run(flight, this.#locks!.lock(encoded, reply.token), known)
-    if (reply !== undefined && !isForced && known !== undefined)
+    if (reply !== undefined && !isForced && known !== undefined && this.#l1.stateOfHeld(known, flight) !== 'none')
       return { value: known.value, stale: true, from: 'memory', entry: known }
     return this.#fill.run(flight, undefined, known)
   }

@@ -110,6 +110,17 @@ export class L1 {
     return nowMs < entry.staleUntilMs ? 'revalidate' : 'error'
   }
 
+  /**
+   * The same for what a flight has held for a while: it is out of the sight of `forget` and `purge` once it is evicted
+   * or replaced, and the record of its last judgement says nothing of what they removed.
+   */
+  stateOfHeld(entry: Entry, flight: { readonly sequence: number; readonly invalidated: boolean }): EntryState {
+    if (this.entries.peek(entry.key) !== entry) {
+      if (flight.invalidated || this.view.judge(entry, flight.sequence) === 'invalid') return 'none'
+    }
+    return this.stateOf(entry)
+  }
+
   /** Keeps an entry, unless it was judged to be invalid. */
   keep(entry: Entry, validity: Validity): Entry | undefined {
     if (validity === 'invalid') return undefined

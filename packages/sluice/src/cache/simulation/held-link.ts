@@ -1,5 +1,5 @@
 import type { CacheLink, LookupReply, LookupWaiter } from '../link/cache-link.ts'
-import type { Bumped, Invalidation, LogReply } from '../protocol/messages.ts'
+import type { Bumped, Invalidation, LogReply, Position } from '../protocol/messages.ts'
 import { stampCopy } from '../values/stored-copy.ts'
 import { datedAt, StoredValue } from '../values/stored-value.ts'
 
@@ -13,6 +13,7 @@ export class HeldLink implements CacheLink {
   readonly #held: (() => void)[] = []
   readonly #locks = new Set<string>()
   readonly #nowUs: () => number
+  readonly #changes: [scope: string, sequence: number][] = []
   #sequence = 0
 
   constructor(nowUs: () => number) {
@@ -60,16 +61,20 @@ export class HeldLink implements CacheLink {
   async invalidate(scopes: readonly string[]): Promise<Bumped> {
     if (this.fails) throw new Error('Redis does not answer')
     this.#sequence += 1
-    for (const scope of scopes) this.values.delete(scope.slice(2))
+    for (const scope of scopes) {
+      this.values.delete(scope.slice(2))
+      this.#changes.push([scope, this.#sequence])
+    }
     return { generation: 'g', sequence: this.#sequence, scopes, longestProofMs: 0 }
   }
 
   async waitForReplicas(): Promise<void> {}
 
-  async sync(): Promise<LogReply> {
+  async sync(position: Position | undefined): Promise<LogReply> {
     if (this.fails) throw new Error('Redis does not answer')
-    const floors = { scopeFloor: 0, keyFloor: 0 }
-    return { generation: 'g', sequence: this.#sequence, since: undefined, isLast: true, ...floors, changes: [] }
+    const since = position?.sequence
+    const changes = this.#changes.filter(([, sequence]) => sequence > (since ?? 0))
+    return { generation: 'g', sequence: this.#sequence, since, isLast: true, scopeFloor: 0, keyFloor: 0, changes }
   }
 
   subscribe(): () => void {
