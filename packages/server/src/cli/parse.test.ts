@@ -92,6 +92,8 @@ describe('the table of commands', () => {
       expect(first).toContain(`  ${each.name}`)
       const text = commandHelp(each, page)
       for (const option of Object.keys(each.options)) expect(text).toContain(`--${option}`)
+      // They are the same for all commands, and stand in the overview once.
+      expect(text).not.toContain('Exit codes')
       for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(160)
     }
   })

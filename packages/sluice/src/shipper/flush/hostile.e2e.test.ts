@@ -159,16 +159,33 @@ test.each([301, 302, 303, 307, 308])(
   },
 )
 
-test.each<[string, unknown]>([
-  ['a capacity of nothing', { ready: true, maxBatchSize: 0, delayBetweenBatches: 0 }],
-  ['negative figures', { ready: true, maxBatchSize: -5, delayBetweenBatches: -100 }],
-  ['figures that are text', { ready: true, maxBatchSize: '10', delayBetweenBatches: 'soon' }],
-  ['figures beyond all bounds', { ready: true, maxBatchSize: 1e308, delayBetweenBatches: 0, loadPercent: 1e308 }],
-])('%s as capacity does not stop the shipper for good', async (_, capacity) => {
+test.each<[string, unknown, object]>([
+  [
+    'a capacity of nothing',
+    { ready: true, maxBatchSize: 0, delayBetweenBatches: 0 },
+    { maxBatchSize: 1, loadPercent: null },
+  ],
+  [
+    'negative figures',
+    { ready: true, maxBatchSize: -5, delayBetweenBatches: -100, loadPercent: -1 },
+    { maxBatchSize: 1, delayBetweenBatches: 0, loadPercent: 0 },
+  ],
+  [
+    'figures that are text',
+    { ready: true, maxBatchSize: '10', delayBetweenBatches: 'soon', loadPercent: 'high' },
+    { maxBatchSize: 100, delayBetweenBatches: 100, loadPercent: null },
+  ],
+  [
+    'figures beyond all bounds',
+    { ready: true, maxBatchSize: 1e308, delayBetweenBatches: 0, loadPercent: 1e308 },
+    { loadPercent: 100 },
+  ],
+])('%s as capacity are clamped, and do not stop the shipper for good', async (_, capacity, taken) => {
   const { collector, shipper } = await setUp(() => false)
   collector.capacity = capacity as Collector['capacity']
   const ids = await ship(shipper, 3)
   expect(await shipper.flush()).toMatchObject({ outcome: 'drained', sent: 3 })
+  expect(shipper.stats().lastCapacity).toMatchObject(taken)
   await expectAll(collector, shipper, ids)
 })
 
