@@ -81,6 +81,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     deadlineMs: resolved.deadlineMs,
     inProcess: isInProcess,
     line: store.abilities?.line,
+    lossMark: store.abilities?.lossMark,
     maxWaiting: resolved.maxWaiting,
     clock,
     beforeClose: async () => {

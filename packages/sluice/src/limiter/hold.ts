@@ -11,6 +11,7 @@ import type { Decision } from './decision/decision.ts'
 import type { RuleCharge } from './decision/rule-charge.ts'
 import { actualCosts } from './decision/units.ts'
 import type { Admission, HoldHandle } from './limiter.ts'
+import type { LossCheck, Noted } from './loss-check.ts'
 import type { Renewals } from './renewals.ts'
 
 /** How long a hold lives unless it says otherwise. */
@@ -35,17 +36,17 @@ export const nothing: Held = { enforced: [], shadow: [] }
 
 type AskOf = (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk
 
-/** Asks the store about what is held; true when it was still open. */
+/** Asks the store about what is held; on how many subjects it was still open. Only without others do shadow rules count. */
 export async function askHeld(
   { enforced, shadow }: Held,
   askOf: AskOf,
   store: Pick<Store, 'decide'>,
   withinMs: number,
-): Promise<boolean> {
-  const done = async (charges: readonly RuleCharge[]): Promise<boolean> =>
-    charges.length > 0 && (await store.decide(askOf(charges), withinMs)).granted > 0
-  const watched = done(shadow).catch(() => false)
-  return (await done(enforced)) || (enforced.length === 0 && (await watched))
+): Promise<number> {
+  const open = async (charges: readonly RuleCharge[]): Promise<number> =>
+    charges.length === 0 ? 0 : (await store.decide(askOf(charges), withinMs)).granted
+  const watched = open(shadow).catch(() => 0)
+  return enforced.length === 0 ? watched : open(enforced)
 }
 
 /** What the handle of a hold needs besides what it holds. */
@@ -61,6 +62,8 @@ export interface HoldContext {
   readonly clock: Clock
   /** Undefined for a hold that its owner extends. */
   readonly renewals: Renewals | undefined
+  /** Undefined for what the store does not have. */
+  readonly losses: LossCheck | undefined
 }
 
 /** The handle of a hold that was asked for, allowed or not. */
@@ -99,6 +102,10 @@ class OpenHold {
   #safeMs: number
   /** Whether it was ended by its id, or may have been: then what it cost was, or may have been, charged there. */
   #isEndedElsewhere = false
+  /** Whether what it cost was charged without it, or may have been. */
+  #isCharged = false
+  /** By charge, for a reservation. */
+  readonly #noted: ReadonlyMap<RuleCharge, Noted>
   /** Ends the renewing. */
   readonly stop: () => void
 
@@ -107,6 +114,9 @@ class OpenHold {
     this.#context = context
     this.#isOpen = isOpen
     this.#safeMs = context.askedMs + context.ttlMs
+    const noted = isOpen && context.kind === 'reserve' ? [...held.enforced, ...held.shadow] : []
+    this.#noted = new Map(noted.map((charge) => [charge, { charge, mark: undefined }]))
+    this.#note()
     this.stop = (isOpen && context.renewals?.add(context.ttlMs, () => this.#renew())) || (() => {})
   }
 
@@ -114,9 +124,11 @@ class OpenHold {
     if (!this.#isOpen) return false
     const { id, clock } = this.#context
     const askedMs = clock.monotonic()
-    const isOpen = await this.#ask((charges) => ({ kind: 'extend', charges, id, ttlUs: ttlMs * 1000 }))
-    if (isOpen) this.#safeMs = askedMs + ttlMs
-    else if (clock.monotonic() < this.#safeMs) this.#isEndedElsewhere = true
+    const isOpen = (await this.#ask((charges) => ({ kind: 'extend', charges, id, ttlUs: ttlMs * 1000 }))) > 0
+    if (isOpen) {
+      this.#safeMs = askedMs + ttlMs
+      this.#note()
+    } else if (clock.monotonic() < this.#safeMs) this.#isEndedElsewhere = true
     return isOpen
   }
 
@@ -126,8 +138,10 @@ class OpenHold {
     // If this fails, only what is still to be charged is kept; everything else comes back when the hold expires.
     if (!this.#isOwed(costOf)) this.stop()
     try {
-      const isSettled =
-        (await this.#ask((charges) => settleAsk(charges, this.#context.id, costOf))) || (await this.#charge(costOf))
+      const open = await this.#ask((charges) => settleAsk(charges, this.#context.id, costOf))
+      const { enforced, shadow } = this.#held
+      const isWhole = open >= (enforced.length || shadow.length)
+      const isSettled = isWhole || (await this.#charge(costOf, open > 0)) || open > 0
       this.stop()
       return isSettled
     } catch (error) {
@@ -156,20 +170,36 @@ class OpenHold {
     }
   }
 
-  /** Charges what was used to a reservation that has expired, and so has given everything back. */
-  async #charge(costOf: (charge: RuleCharge) => number): Promise<boolean> {
-    const { kind, clock, store, withinMs } = this.#context
-    if (kind !== 'reserve' || this.#isEndedElsewhere || clock.monotonic() < this.#safeMs) return false
-    const debit = async (charge: RuleCharge): Promise<unknown> => {
-      const units = charge.limits.limits.map(() => costOf(charge))
-      return units[0] === 0 || store.decide({ kind: 'debit', charges: [charge], units }, withinMs)
-    }
-    const { enforced, shadow } = this.#held
-    await Promise.all([...enforced.map(debit), ...shadow.map((charge) => debit(charge).catch(() => {}))])
-    return this.#isOwed(costOf)
+  /** Notes what can be lost, now that the store has it. */
+  #note(): void {
+    for (const noted of this.#noted.values()) if (noted.mark === undefined) this.#context.losses?.note(noted)
   }
 
-  #ask(askOf: AskOf): Promise<boolean> {
+  /**
+   * Charges what was used to a reservation that has expired, and so has given everything back, or that the store has
+   * lost, perhaps a part of it.
+   */
+  async #charge(costOf: (charge: RuleCharge) => number, isPartlyOpen: boolean): Promise<boolean> {
+    const { clock, losses, store, withinMs } = this.#context
+    if (this.#isCharged) return false
+    const isExpired = !isPartlyOpen && !this.#isEndedElsewhere && clock.monotonic() >= this.#safeMs
+    const isDue = async (charge: RuleCharge): Promise<boolean> =>
+      costOf(charge) > 0 && (isExpired || (await losses?.isLost(this.#noted.get(charge)!)) === true)
+    const debit = async (charge: RuleCharge): Promise<unknown> => {
+      const units = charge.limits.limits.map(() => costOf(charge))
+      return store.decide({ kind: 'debit', charges: [charge], units }, withinMs)
+    }
+    const { enforced, shadow } = this.#held
+    const watched = new Set(shadow)
+    const all = [...this.#noted.keys()]
+    const due = await Promise.all(all.map((charge) => isDue(charge).catch(orThrow(!watched.has(charge)))))
+    const charged = all.filter((_, c) => due[c])
+    this.#isCharged = charged.length > 0
+    await Promise.all(charged.map((charge) => debit(charge).catch(orThrow(!watched.has(charge)))))
+    return charged.length > 0 && (enforced.length === 0 || charged.some((charge) => !watched.has(charge)))
+  }
+
+  #ask(askOf: AskOf): Promise<number> {
     return askHeld(this.#held, askOf, this.#context.store, this.#context.withinMs)
   }
 }
@@ -201,4 +231,12 @@ export function withHold(hold: HoldHandle): Admission {
 
 export function withoutHold(decision: Decision): Admission {
   return { decision, hold: undefined }
+}
+
+/** What shadow rules fail with does not affect the caller. */
+function orThrow(isEnforced: boolean): (error: unknown) => false {
+  return (error) => {
+    if (isEnforced) throw error
+    return false
+  }
 }

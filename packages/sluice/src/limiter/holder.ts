@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { Store } from '../stores/store.ts'
+import type { LossMark, Store } from '../stores/store.ts'
 import { type Charges, isCounted, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
@@ -19,7 +19,17 @@ import {
   settleAsk,
 } from './hold.ts'
 import type { HoldHandle, HoldOptions } from './limiter.ts'
+import { LossCheck } from './loss-check.ts'
 import { Renewals } from './renewals.ts'
+
+interface HolderParts {
+  readonly store: Pick<Store, 'decide'>
+  readonly decider: Decider
+  readonly names: RuleNames
+  readonly deadlineMs: number
+  readonly lossMark: LossMark | undefined
+  readonly clock: Clock
+}
 
 /** Takes charges under an id, and makes the handle that ends or extends them. */
 export class Holder {
@@ -29,19 +39,22 @@ export class Holder {
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #renewals: Renewals
+  readonly #losses: LossCheck
 
-  constructor(store: Pick<Store, 'decide'>, decider: Decider, names: RuleNames, deadlineMs: number, clock: Clock) {
+  constructor({ store, decider, names, deadlineMs, lossMark, clock }: HolderParts) {
     this.#store = store
     this.#decider = decider
     this.#names = names
     this.#deadlineMs = deadlineMs
     this.#clock = clock
     this.#renewals = new Renewals(clock)
+    this.#losses = new LossCheck(lossMark, deadlineMs, clock)
   }
 
   /** Nothing is renewed any more. */
   close(): void {
     this.#renewals.close()
+    this.#losses.close()
   }
 
   /** With `permitsOnly`, what is not a permit is spent permanently instead of held. */
@@ -55,7 +68,8 @@ export class Holder {
     const { enforced, shadow, refusedBy } = charges
     const context = this.#context(this.settlement(policy, charges), options, kind)
     const { id, ttlMs } = context
-    const handleOf = (decision: Decision, held: Held): HoldHandle => holdHandle(decision, held, context)
+    const handleOf = (decision: Decision, held: Held): HoldHandle =>
+      holdHandle(decision, held, decision.degraded ? { ...context, losses: undefined } : context)
     if (refusedBy !== undefined) return handleOf(this.#decider.refuse(policy, refusedBy), nothing)
     const decision = await this.#decider.withShadow(policy, charges, {
       id,
@@ -83,6 +97,7 @@ export class Holder {
       ...{ id: options.id === undefined ? crypto.randomUUID() : checkId(options.id), kind, settlement },
       ...{ ttlMs: readTtl(options.ttl ?? defaultTtl), askedMs: this.#clock.monotonic(), clock: this.#clock },
       ...{ store: this.#store, withinMs: this.#deadlineMs },
+      losses: this.#losses,
       renewals: options.renew === false ? undefined : this.#renewals,
     }
   }

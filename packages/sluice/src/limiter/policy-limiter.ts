@@ -15,7 +15,7 @@ import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
-import type { Store, StoreHealth, WaitLine } from '../stores/store.ts'
+import type { LossMark, Store, StoreHealth, WaitLine } from '../stores/store.ts'
 import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
@@ -74,6 +74,7 @@ interface Parts {
   /** Whether the store is in this process. */
   readonly inProcess: boolean
   readonly line: WaitLine | undefined
+  readonly lossMark: LossMark | undefined
   readonly maxWaiting: number
   readonly clock: Clock
   readonly beforeClose: () => Promise<void>
@@ -114,7 +115,7 @@ export class PolicyLimiter implements Limiter {
     this.#events = parts.events
     this.#deadlineMs = parts.deadlineMs
     this.#decider = new Decider(parts.store, { ...parts, sample: this.#sample }, parts.deadlineMs, parts.inProcess)
-    this.#holder = new Holder(this.#giving, this.#decider, this.#names, parts.deadlineMs, parts.clock)
+    this.#holder = new Holder({ ...parts, store: this.#giving, decider: this.#decider, names: this.#names })
     this.#waiting = new Waiting({
       ...parts,
       // Workers have no random numbers yet when they make a limiter.
@@ -213,7 +214,8 @@ export class PolicyLimiter implements Limiter {
     const { isFor, checkRule } = this.#holder.settlement(policy, charges)
     const costOf = actualCosts(actual, isFor, checkRule)
     checkId(id)
-    return askHeld(charges, (held) => settleAsk(held, id, costOf), this.#giving, this.#deadlineMs)
+    const open = await askHeld(charges, (held) => settleAsk(held, id, costOf), this.#giving, this.#deadlineMs)
+    return open > 0
   }
 
   async refund(key: Key, options?: RefundOptions): Promise<void> {

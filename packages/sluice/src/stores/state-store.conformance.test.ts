@@ -23,6 +23,7 @@ function mapStore(values: Map<string, string>, nowUs: () => number): Store {
 
 storeConformance(framework, {
   name: 'a store on a map',
+  abilities: ['lossMark'],
   start: async () => {
     const clock = virtualClock()
     const store = mapStore(new Map(), () => clock.now())
@@ -34,6 +35,7 @@ storeConformance(framework, {
   name: 'a store on a map that says it knows only windows, without holds',
   algorithms: ['fixed-window', 'calendar'],
   holds: false,
+  abilities: ['lossMark'],
   start: async () => {
     const clock = virtualClock()
     const store = mapStore(new Map(), () => clock.now())

@@ -6,8 +6,9 @@ import { decide, setEndUs } from '../core/engine/engine.ts'
 import { packState, unpackState } from '../core/engine/pack-state.ts'
 import { StoreError } from '../core/errors.ts'
 import { runInMicrotask } from '../runtime/microtask.ts'
+import { SingleFlight } from '../runtime/single-flight.ts'
 import { systemClock } from '../runtime/system-clock.ts'
-import type { Store, StoreHealth } from './store.ts'
+import type { Store, StoreAbilities, StoreHealth } from './store.ts'
 
 /** What a decision writes to one key. */
 export interface StateWrite {
@@ -27,7 +28,7 @@ export interface StateStoreOptions {
    * Reads the values of distinct keys, calls `decideOn` with them and the time of the database, and writes what that
    * returns. All of it is one transaction: no other transaction reads or writes these keys in between. After a conflict
    * it may do all of it again. When it rejects, nothing must have been written. Asks of the same moment come together,
-   * so the keys may be of several; up to four transactions run at once, never two with a key in common.
+   * so the keys may be of several; up to five transactions run at once, never two with a key in common.
    */
   transact(keys: readonly string[], decideOn: DecideOnValues, withinMs: number): Promise<void> | void
   health?(withinMs: number): Promise<StoreHealth>
@@ -71,8 +72,15 @@ interface Pending {
 /** Most transactions at once, and most keys of one. */
 const [maxTransactions, maxKeys] = [4, 500]
 
+/** No counter begins so. */
+const markKey = '#mark'
+/** A mark is written again when it is a day old, and kept for ten. */
+const dayUs = 86_400_000_000
+
 class StateStore implements Store {
   readonly name: string
+  readonly abilities: StoreAbilities = { lossMark: { shardOf: () => 0, read: (_, withinMs) => this.#mark(withinMs) } }
+  readonly #marks = new SingleFlight<string, number>()
   readonly #options: StateStoreOptions
   readonly #clock: Clock
   #waiting: Pending[] = []
@@ -90,7 +98,7 @@ class StateStore implements Store {
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreError('closed', `The store ${this.name} is closed.`))
+    if (this.#closed) return Promise.reject(this.#closedError())
     const keys = ask.charges.map(({ rule, subject }) => rule.prefix + subject)
     const endMs = this.#clock.monotonic() + withinMs
     const decided = new Promise<Answer>((resolve, reject) => {
@@ -102,6 +110,29 @@ class StateStore implements Store {
 
   async health(withinMs: number): Promise<StoreHealth> {
     return (await this.#options.health?.(withinMs)) ?? { reachable: true, roundTripMs: 0, warnings: [], details: {} }
+  }
+
+  #mark(withinMs: number): Promise<number> {
+    return this.#marks.startLater(markKey, async () => {
+      let mark: number | undefined
+      const decideOn: DecideOnValues = ([value], nowUs) => {
+        const [since, writtenUs] = value === undefined ? [Math.floor(nowUs), 0] : value.split(' ').map(Number)
+        mark = since!
+        if (nowUs - writtenUs! < dayUs) return []
+        return [{ key: markKey, value: `${mark} ${Math.floor(nowUs)}`, expiresUs: nowUs + 10 * dayUs }]
+      }
+      if (this.#closed) throw this.#closedError()
+      this.#running += 1
+      try {
+        await this.#options.transact([markKey], decideOn, withinMs)
+      } catch (error) {
+        throw this.#failureOf(error)
+      } finally {
+        this.#running -= 1
+        this.#schedule()
+      }
+      return mark!
+    })
   }
 
   async close(): Promise<void> {
@@ -171,11 +202,7 @@ class StateStore implements Store {
       await this.#options.transact(keys, decideOn, withinMs)
       if (outcomes === undefined) throw new Error('transact did not decide')
     } catch (error) {
-      const failure =
-        error instanceof StoreError
-          ? error
-          : new StoreError('other', `${this.name}: ${(error as Error)?.message ?? error}`, { cause: error })
-      for (const { reject } of batch) reject(failure)
+      for (const { reject } of batch) reject(this.#failureOf(error))
       return
     }
     for (const [b, { resolve, reject }] of batch.entries()) {
@@ -183,6 +210,15 @@ class StateStore implements Store {
       if (outcome instanceof StoreError) reject(outcome)
       else resolve(outcome)
     }
+  }
+
+  #closedError(): StoreError {
+    return new StoreError('closed', `The store ${this.name} is closed.`)
+  }
+
+  #failureOf(error: unknown): StoreError {
+    if (error instanceof StoreError) return error
+    return new StoreError('other', `${this.name}: ${(error as Error)?.message ?? error}`, { cause: error })
   }
 
   /** Nobody waits for what is late any more, so nothing must be charged. */

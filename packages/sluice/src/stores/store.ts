@@ -41,6 +41,17 @@ export interface Continuity {
   intactSinceUs(shard: number, withinMs: number): number | Promise<number>
 }
 
+/** Shows afterwards whether a store has lost what it kept: restarted or replaced without it, or emptied. */
+export interface LossMark {
+  /** Which shard of the store keeps a subject; a shard is lost as a whole. */
+  shardOf(charge: Charge): number
+  /**
+   * A number that stays the same until what the shard keeps is lost, the mark with it, and then is another one. Rejects
+   * with a `StoreError`.
+   */
+  read(shard: number, withinMs: number): number | Promise<number>
+}
+
 /** Of those that wait in a process: so many units up to and with one of them, and for how long that one has waited. */
 export interface Waits {
   readonly units: number
@@ -78,6 +89,8 @@ export interface StoreAbilities {
   readonly submit?: (ask: Ask, withinMs: number, callback: AnswerCallback) => Answer | undefined
   /** Without it, every subject of a rule with `onStoreFailure: recount` is recounted once by each process. */
   readonly continuity?: Continuity
+  /** Without it, a reservation that the store has lost charges nothing when it is settled. */
+  readonly lossMark?: LossMark
   /** Without it, `limiter.wait` keeps the order within a process, and not between processes. */
   readonly line?: WaitLine
 }

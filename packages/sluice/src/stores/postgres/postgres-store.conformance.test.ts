@@ -18,6 +18,7 @@ storeConformance(
   { afterAll, beforeAll, describe, it },
   {
     name: 'postgresStore',
+    abilities: ['lossMark'],
     start: async () => {
       const server = await startPostgres()
       const pool = poolOf(server)

@@ -32,7 +32,7 @@ function ioredis(client: RedisClient & { disconnect(): void }): Client {
 function conformance(name: string, start: () => Promise<RedisServer>, client: (port: number) => Client): void {
   storeConformance(framework, {
     name,
-    abilities: ['keepsDeadlines', 'submit', 'continuity', 'line'],
+    abilities: ['keepsDeadlines', 'submit', 'continuity', 'lossMark', 'line'],
     async start() {
       const server = await start()
       const { client: pattern, end } = client(server.port)

@@ -9,7 +9,7 @@ import { Observers } from '../observers.ts'
 import type { AnswerCallback, Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
 import { decideAcrossSlots } from './across-slots.ts'
 import { Batch, type BatchOwner } from './batch.ts'
-import { redisContinuity } from './continuity.ts'
+import { redisContinuity, redisLossMark } from './continuity.ts'
 import { EvictionWatch } from './eviction-watch.ts'
 import { keysUnder } from './keys.ts'
 import { redisLine } from './redis-line.ts'
@@ -49,6 +49,7 @@ export class RedisStore implements Store {
       keepsDeadlines: true,
       submit: (ask, withinMs, callback) => this.#submit(ask, withinMs, callback),
       continuity: redisContinuity(prefix, this.#keyOf, () => redis),
+      lossMark: redisLossMark(prefix, this.#keyOf, () => redis),
       line: redisLine(prefix, () => redis),
     }
     this.#deadlines = new Deadlines(clock)

@@ -100,6 +100,7 @@ export const constants = {
   ARRAY_16: 220,
   ARRAY_32: 221,
   OTHER_FORMAT: 193,
+  MARK_SECONDS: 864000,
 } as const
 
 export const continuity: Script = {
@@ -1231,5 +1232,22 @@ else
 call('HDEL', KEYS[1], me)
 end
 return cmsgpack.pack(0, clock, others)
+`,
+}
+
+export const lossMark: Script = {
+  name: 'lossMark',
+  sha1: '3e2588e2e3912549db48b570c849b0ccdd160312',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local mark = tonumber(call('GET', KEYS[1]) or '')
+if not mark then
+mark = clock
+call('SET', KEYS[1], string.format('%.0f', mark))
+end
+call('EXPIRE', KEYS[1], 864000)
+return cmsgpack.pack(0, clock, mark)
 `,
 }

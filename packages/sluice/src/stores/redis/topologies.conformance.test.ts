@@ -34,7 +34,7 @@ function conformance<S extends { stop(): Promise<void> }>(
     for (const [library, make] of Object.entries(clients)) {
       storeConformance(framework, {
         name: `redisStore with ${library} on ${name}`,
-        abilities: ['keepsDeadlines', 'submit', 'continuity', 'line'],
+        abilities: ['keepsDeadlines', 'submit', 'continuity', 'lossMark', 'line'],
         async start() {
           const { client, end } = make(servers)
           const store = storeOf(openRedis(client))

@@ -66,6 +66,16 @@ export const declaring: readonly StoreCase[] = [
     },
   },
   {
+    name: 'lossMark: a subject stays in its shard, whose mark stays the same while nothing is lost',
+    async check(bench) {
+      const { shardOf, read } = bench.ability('lossMark')
+      const charge = bench.charge([{ amount: 5, per: '1h' }])
+      const mark = await read(shardOf(charge), withinMs)
+      await bench.use(charge, 1)
+      assert.equal(await read(shardOf(charge), withinMs), mark, 'nothing was lost in between')
+    },
+  },
+  {
     name: 'line: tells each process what waits in the others, until they leave or their time is over',
     async check(bench) {
       const { stand } = bench.ability('line')
