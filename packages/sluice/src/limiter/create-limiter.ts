@@ -15,6 +15,7 @@ import { useNativeSha256 } from './native-sha256.ts'
 import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 import { shareLimits } from './shared-limits.ts'
+import { warnOfOutages } from './warn-of-outages.ts'
 
 /**
  * Makes a limiter from a policy and a store.
@@ -55,7 +56,10 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const isInProcess = store.abilities?.inProcess === true
   const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
-  const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock })
+  const withFallback = fallback(store, {
+    ...{ ...resolved.breaker, replicas: replicaCount, clock },
+    onOutage: warnOfOutages(events, live.current.service, () => live.current.rules),
+  })
   const recounts = options.recount ?? {}
   const withRecount =
     Object.keys(recounts).length === 0

@@ -17,6 +17,8 @@ export interface FallbackOptions {
   /** Among how many replicas the limits are shared while the store is away. */
   readonly replicas: () => number
   readonly clock: Clock
+  /** Called once when the store goes away, with how it failed, and once without when it is back. */
+  readonly onOutage?: (failure: FailureKind | undefined) => void
 }
 
 /** A store that answers whatever the store behind it does. */
@@ -73,12 +75,15 @@ class StoreWithFallback implements FallbackStore {
   readonly #cooldownMs: number
   #contactMs: number
   #failing = false
+  readonly #onOutage: FallbackOptions['onOutage']
+  #isAway = false
   /** The last ask that failed by the store's fault. */
   #lastFailed: { readonly ask: Ask; readonly withinMs: number } | undefined
   #probeTimer: Timer | undefined
   #closed = false
 
-  constructor(store: Store, { failures, cooldownMs, replicas, clock }: FallbackOptions) {
+  constructor(store: Store, { failures, cooldownMs, replicas, clock, onOutage }: FallbackOptions) {
+    this.#onOutage = onOutage
     this.name = store.name
     this.#store = store
     this.#abilities = store.abilities ?? {}
@@ -201,6 +206,8 @@ class StoreWithFallback implements FallbackStore {
     // An answer to a call that was out before the breaker opened is no sign of recovery.
     if (this.#breaker.state !== 'closed') return
     this.#failing = false
+    if (this.#isAway) this.#onOutage?.(undefined)
+    this.#isAway = false
     if (!this.#local.isEmpty) void this.#local.report(this.#store, withinMs)
   }
 
@@ -218,6 +225,11 @@ class StoreWithFallback implements FallbackStore {
       this.#failing = true
       this.#lastFailed = { ask, withinMs }
       this.#breaker.failed(pass, now)
+      // A single answer that came late is no outage.
+      if (!this.#isAway && (failure.kind !== 'timeout' || this.#breaker.state !== 'closed')) {
+        this.#isAway = true
+        this.#onOutage?.(failure.kind)
+      }
     }
     this.#observers.failure(failure.kind, failure)
     return this.#answerWithout(ask, failure)
