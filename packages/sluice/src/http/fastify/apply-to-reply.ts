@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial, GuardOutcome, Header } from '../../admission/outcome.ts'
 import { onResponseEnd } from '../node/node-response.ts'
+import { watchAnswer } from '../node/watch-answer.ts'
 import type { OnDenied } from '../request/adapter-options.ts'
 
 /** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
@@ -18,10 +19,12 @@ export function applyToReply<Decided>(
     next()
   } else if (onDenied === undefined) deny(reply, denial)
   else {
+    const isAnswered = watchAnswer(reply.raw, reply as unknown as Parameters<typeof watchAnswer>[1])
     Promise.resolve({ request, reply })
       .then((exchange) => onDenied(denial, exchange))
       .then((answer) => {
         if (answer) deny(reply, answer as Denial<Decided>)
+        else if (!isAnswered() && !reply.sent) deny(reply, denial)
       })
       .catch(next)
   }

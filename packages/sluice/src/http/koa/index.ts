@@ -79,7 +79,7 @@ export function protect<Decided extends Decision | undefined>(
     context.state.sluice = decision
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, ctx)
-      if (answer) deny(ctx, answer)
+      if (answer || !isAnswered(ctx)) deny(ctx, answer || denial)
       return
     }
     setHeaders(ctx.res, headers)
@@ -122,6 +122,11 @@ const reader: RequestReader<Context, Context> = {
   route: (ctx) => (typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined),
   body: (ctx) => (unparsed.has(ctx) ? unreadableBody : parsedBody(ctx.req, bodyOf(ctx))),
   request: (ctx) => ctx,
+}
+
+/** Whether something has answered: Koa sends 404 when nothing did. */
+function isAnswered(ctx: Context): boolean {
+  return ctx.headerSent || ctx.respond === false || ctx.status !== 404 || ctx.body != null
 }
 
 function deny(ctx: Context, { status, headers, body }: Denial<unknown>): void {

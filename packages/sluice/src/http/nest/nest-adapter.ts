@@ -5,6 +5,7 @@ import { type Denial, type GuardOutcome, type Header, problemType } from '../../
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { watchAnswer } from '../node/watch-answer.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
@@ -76,16 +77,17 @@ export class NestAdapter<Decided extends Decision | undefined> {
       if (finish !== undefined) onResponseEnd(res.raw ?? res, finish)
       return true
     }
+    const exception = new RateLimitException(denial)
     if (this.#onDenied !== undefined) {
+      const isAnswered = watchAnswer(res.raw ?? res, res)
       const answer = (await this.#onDenied(denial, context)) as Denial<Decided> | undefined
       if (answer) {
         setHeaders(res, answer.headers)
         res.status(answer.status)
         res.send(answer.body)
       }
-      throw new RateLimitException(denial)
+      if (isAnswered()) throw exception
     }
-    const exception = new RateLimitException(denial)
     setHeaders(res, denial.headers)
     keepProblemType(res, exception.getResponse())
     throw exception

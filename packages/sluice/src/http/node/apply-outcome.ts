@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Denial, GuardOutcome } from '../../admission/outcome.ts'
 import type { OnDenied } from '../request/adapter-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
+import { watchAnswer } from './watch-answer.ts'
 
 /** Writes an outcome to a Node response; then the request goes on with `pass`, or has been answered. */
 export function applyOutcome<Exchange, Decided>(
@@ -18,7 +19,7 @@ export function applyOutcome<Exchange, Decided>(
       setHeaders(response, outcome.headers)
       if (finish !== undefined) onResponseEnd(response, finish)
     } else if (onDenied === undefined) writeDenial(response, denial)
-    else answerOwn(response, onDenied(denial, exchange()), fail)
+    else answerOwn(response, denial, () => onDenied(denial, exchange()), fail)
   } catch (error) {
     fail(error)
     return
@@ -28,12 +29,16 @@ export function applyOutcome<Exchange, Decided>(
 
 function answerOwn<Decided>(
   response: ServerResponse,
-  own: ReturnType<OnDenied<never, never, Decided>>,
+  denial: Denial<Decided>,
+  own: () => ReturnType<OnDenied<never, never, Decided>>,
   fail: (error: unknown) => void,
 ): void {
-  Promise.resolve(own)
+  const isAnswered = watchAnswer(response)
+  Promise.resolve(own())
     .then((answer) => {
       if (answer) writeDenial(response, answer as Denial<Decided>)
+      // Otherwise the client would wait for ever.
+      else if (!isAnswered()) writeDenial(response, denial)
     })
     .catch(fail)
 }

@@ -19,7 +19,7 @@ export interface ViewOptions<Request> {
 export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unknown> extends ViewOptions<Request> {
   /**
    * Answers a denial instead of the usual problem: return a changed denial to have it written, or nothing if the answer
-   * was written here.
+   * was written here, or a promise of that. If nothing was written by then, the usual problem is sent.
    */
   readonly onDenied?: OnDenied<Exchange, Answer, Decided>
 }

@@ -161,4 +161,18 @@ export function claimAnswers(using: UsingApp, it: AddTest): void {
       assert.deepEqual([status, body], [420, 'calm down'])
       assert.ok(headers['retry-after'])
     }))
+
+  it("answers as usual when the user's handler does not, at once or later", async () => {
+    const silent = [() => {}, async () => {}]
+    for (const onDenied of silent) {
+      await using([minute(1)], { onDenied }, async ({ ask }) => {
+        await ask('/hello')
+        const { status, headers, body } = await ask('/hello')
+        assert.equal(status, 429)
+        assert.ok(headers['retry-after'])
+        assert.match(String(headers['content-type']), /^application\/problem\+json\b/)
+        assert.equal(JSON.parse(body).status, 429)
+      })
+    }
+  })
 }
