@@ -59,7 +59,8 @@ export async function refusedKeys(
 async function passes(limiter: Limiter, key: string): Promise<Pick<RefusedKey, 'limit' | 'passesInMs'>> {
   try {
     const parsed = parseReadableKey(key)
-    const { limits } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    const { limits, degraded } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    if (degraded) return { limit: null, passesInMs: null }
     const [full] = [...limits].sort((a, b) => b.retryAfterMs - a.retryAfterMs)
     if (full === undefined || full.retryAfterMs === 0) return { limit: null, passesInMs: 0 }
     return { limit: full.name, passesInMs: Number.isFinite(full.retryAfterMs) ? full.retryAfterMs : null }

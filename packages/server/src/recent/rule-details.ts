@@ -84,8 +84,10 @@ function binOf(share: number): number {
 async function shareUsed(limiter: Limiter, key: string): Promise<number | undefined> {
   try {
     const parsed = parseReadableKey(key)
-    const { limits } = await limiter.inspect(parsed.key, { rule: parsed.rule })
-    return limits.length === 0 ? undefined : Math.max(...limits.map(({ amount, remaining }) => 1 - remaining / amount))
+    const { limits, degraded } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    return degraded || limits.length === 0
+      ? undefined
+      : Math.max(...limits.map(({ amount, remaining }) => 1 - remaining / amount))
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { switchedStore } from '../testing/faulty-store.ts'
 import { createLimiter } from './create-limiter.ts'
 
 const request = (plan: string) => ({
@@ -33,5 +35,19 @@ it('shows no numbers of a tier that only requests know, unless it is given', asy
   const { decision, rules } = await limiter.explain(request('pro'))
   expect(decision.allowed).toBe(true)
   expect(rules[0]).toMatchObject({ tier: 'pro', limits: [{ amount: 10, remaining: 1 }] })
+  await limiter.close()
+})
+
+it('says when the store did not answer, so that a share is not taken for the fact', async () => {
+  const store = switchedStore(memoryStore())
+  const limiter = await createLimiter({
+    policy: { service: 'shop', rules: [{ name: 'r', limits: { rpm: 10 }, onStoreFailure: 'local' }] },
+    store,
+    replicas: 2,
+  })
+  await limiter.take('k')
+  expect(await limiter.inspect('k')).toMatchObject({ degraded: false, limits: [{ amount: 10, remaining: 9 }] })
+  store.failing = 'refused'
+  expect(await limiter.inspect('k')).toMatchObject({ degraded: true })
   await limiter.close()
 })

@@ -68,6 +68,11 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
             These figures are {formatDuration(ageMs)} old: {error.message}
           </Notice>
         )}
+        {data.degraded && data.limits.length > 0 && (
+          <Notice kind="warn">
+            The store does not answer. These figures are only what one process knows without it, such as its own share.
+          </Notice>
+        )}
         <DoneNotice done={done} />
         <p>{standing(data, ageMs)}</p>
         <Assumed names={['tier']} isNeeded={data.tierUnknown} />

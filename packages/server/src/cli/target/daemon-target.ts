@@ -27,8 +27,8 @@ export function daemonTarget(input: Input): Target {
     async inspect(key, tier) {
       const query = tier === undefined ? '' : `?tier=${encodeURIComponent(tier)}`
       const found = (await daemon.json('GET', `${await keyPath(daemon, key)}${query}`)) as Inspection
-      const { key: name, rule, limits, fixed, tierUnknown, holds } = found
-      return { key: name, rule, limits, fixed, tierUnknown, holds }
+      const { key: name, rule, limits, fixed, tierUnknown, degraded, holds } = found
+      return { key: name, rule, limits, fixed, tierUnknown, degraded, holds }
     },
     async reset(key) {
       await daemon.json('DELETE', await keyPath(daemon, key))

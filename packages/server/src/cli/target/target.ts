@@ -17,7 +17,7 @@ export interface Target {
   inspect(
     key: NamedKey,
     tier: string | undefined,
-  ): Promise<Pick<Inspection, 'key' | 'rule' | 'limits' | 'fixed' | 'tierUnknown' | 'holds'>>
+  ): Promise<Pick<Inspection, 'key' | 'rule' | 'limits' | 'fixed' | 'tierUnknown' | 'degraded' | 'holds'>>
   reset(key: NamedKey): Promise<void>
   block(key: NamedKey, length: string): Promise<void>
   /** False when it was not blocked. */

@@ -165,6 +165,9 @@ export const Inspection = object({
   limits: z.array(Limit),
   fixed,
   tierUnknown,
+  degraded: flag.meta({
+    description: 'The store did not answer: the limits are what this process knows without it, such as its own share.',
+  }),
   holds: z.array(object({ id: text, cost: count, expiresInMs: z.int() })),
   explanation: text,
   written: limitsSpec

@@ -11,7 +11,8 @@ export function toInspection(
   tierUnknown = false,
 ): Inspection {
   const fixed = tierUnknown ? undefined : limits.fixed
-  const known = { key: rule.prefix + subject, rule: rule.name, fixed, tierUnknown }
+  const degraded = answer?.failure !== undefined
+  const known = { key: rule.prefix + subject, rule: rule.name, fixed, tierUnknown, degraded }
   if (!answer) return { ...known, limits: [], holds: [] }
   const holds = (answer.holds?.[0] ?? []).map(({ id, cost, expiresUs }) => ({
     id,

@@ -26,6 +26,8 @@ export async function inspect(input: Input, terminal: Terminal): Promise<ExitCod
     terminal.result(inspection, () => {
       const { style } = terminal
       terminal.line(`${style.strong(safe(inspection.key))}  ${style.faint(`by ${target.description}`)}`)
+      if (inspection.degraded)
+        terminal.line(`  ${style.warn('degraded: the store does not answer; this is only what one process knows')}`)
       if (inspection.tierUnknown)
         terminal.line('  its tier comes from the request and is not known here: say it with --tier')
       if (inspection.fixed) terminal.line(`  ${style[inspection.fixed === 'deny' ? 'bad' : 'good'](inspection.fixed)}`)

@@ -8,6 +8,7 @@ import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 
 const prefix = '/v1/keys/'
+const withoutStore = 'The store does not answer; this is only what one process knows without it, such as its own share.'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
 export const keyRoutes: Routes = ({ admin, read }, parts) => {
@@ -49,7 +50,13 @@ function usedOf({ limits, holds }: Inspection): object {
 }
 
 /** In words, what stands in the way of the next unit. */
-function explanationOf({ limits, holds, fixed, tierUnknown }: Inspection): string {
+function explanationOf(inspection: Inspection): string {
+  const { limits, degraded } = inspection
+  const unsure = degraded && limits.length > 0 ? `${withoutStore} ` : ''
+  return unsure + standing(inspection)
+}
+
+function standing({ limits, holds, fixed, tierUnknown }: Inspection): string {
   if (tierUnknown) return 'The tier of this key comes from the request and is not known here; give it as tier.'
   if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
