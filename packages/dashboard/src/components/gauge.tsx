@@ -8,7 +8,7 @@ export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ag
   const isOver = windowMs > 0 && ageMs >= limit.resetMs
   const used = isOver ? 0 : Math.max(0, amount - remaining)
   const share = amount === 0 ? 1 : Math.min(1, used / amount)
-  const isFull = limit.retryAfterMs === null || limit.retryAfterMs - ageMs > 0
+  const isFull = limit.retryAfterMs === null || limit.retryAfterMs - (windowMs === 0 ? 0 : ageMs) > 0
   const whole = amount.toLocaleString('en')
   return (
     <div class="gauge">
@@ -43,6 +43,7 @@ export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ag
   )
 }
 
-function nextUnit({ retryAfterMs }: Limit, ageMs: number): string {
-  return retryAfterMs === null ? 'nothing ever passes' : `next in ${formatDuration(retryAfterMs - ageMs)}`
+function nextUnit({ retryAfterMs, windowMs }: Limit, ageMs: number): string {
+  if (retryAfterMs === null) return 'nothing ever passes'
+  return windowMs === 0 ? 'next when one ends' : `next in ${formatDuration(retryAfterMs - ageMs)}`
 }

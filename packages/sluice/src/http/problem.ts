@@ -103,7 +103,7 @@ export function problemTexts(
     const { problem, json, used } = find(decision)
     const isTimed = decision.reason === 'quota' || decision.reason === 'blocked'
     if (!isTimed || isHopeless(decision)) return { problem, json }
-    const added = used === undefined ? {} : { detail: `${used}; again in ${seconds} s` }
+    const added = used === undefined ? {} : { detail: `${used}; ${again(decision)} in ${seconds} s` }
     const head = `${json.slice(0, -1)},"retryAfter":${seconds}`
     return {
       problem: { ...problem, ...added, retryAfter: seconds },
@@ -148,5 +148,8 @@ function usedText({ amount, windowMs, pace, block }: LimitStatus): string {
   if (windowMs === 0) return `${amount} at a time used up`
   return `${amount} per ${periods.get(windowMs) ?? formatDuration(windowMs)} used up`
 }
+
+/** A permit may come back at any time, so nobody knows when. */
+const again = (decision: Decision): string => (denyingLimit(decision)?.windowMs === 0 ? 'try again' : 'again')
 
 const isHopeless = (decision: Decision): boolean => decision.retryAfterMs === Number.POSITIVE_INFINITY

@@ -89,7 +89,11 @@ function Verdict(props: {
 }) {
   const { decision, rules, policyVersion } = props.explanation
   const waitMs = decision?.retryAfterMs == null ? Number.POSITIVE_INFINITY : decision.retryAfterMs - props.ageMs
-  const endsByItself = decision?.reason === 'quota' || decision?.reason === 'blocked'
+  const isInFlight =
+    decision?.limits.some(
+      ({ windowMs, retryAfterMs }) => windowMs === 0 && retryAfterMs !== null && retryAfterMs > 0,
+    ) === true
+  const endsByItself = !isInFlight && (decision?.reason === 'quota' || decision?.reason === 'blocked')
   const passes = decision && (decision.allowed || (endsByItself && waitMs <= 0))
   const [mark, tone] = decision === null ? ['?', 'unknown'] : passes ? ['✓', 'pass'] : ['✕', 'deny']
   return (
@@ -112,6 +116,7 @@ function Verdict(props: {
               : 'It never passes: it costs more than a limit allows.'}
           </div>
         )}
+        {!passes && isInFlight && <div class="soft">It passes when one in flight ends.</div>}
         <div class="soft verdict-what">{props.what}</div>
         {decision?.degraded && (
           <div class="soft">The store could not be asked, so this is what rules do without it.</div>

@@ -101,6 +101,8 @@ function standing({ limits, fixed, tierUnknown }: Inspection, ageMs: number): st
   if (tierUnknown) return 'Its tier comes from the request, so its limits are not known here.'
   if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
+  if (limits.some(({ windowMs, retryAfterMs }) => windowMs === 0 && retryAfterMs !== null && retryAfterMs > 0))
+    return 'It is denied now; its next unit passes when one in flight ends.'
   const waits = limits.map(({ retryAfterMs }) =>
     retryAfterMs === null ? Number.POSITIVE_INFINITY : retryAfterMs - ageMs,
   )

@@ -12,7 +12,7 @@ export function limitTable(limits: readonly Limit[], style: Style): string[] {
     const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
     const wait =
       retryAfterMs === null || retryAfterMs > 0
-        ? style.bad(retryText(retryAfterMs))
+        ? style.bad(windowMs === 0 && retryAfterMs !== null ? 'passes when one ends' : retryText(retryAfterMs))
         : resetMs > 0
           ? `whole again in ${duration(resetMs)}`
           : style.faint('unused')

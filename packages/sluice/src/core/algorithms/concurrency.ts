@@ -1,6 +1,9 @@
 import type { Algorithm } from './algorithm.ts'
 import { hasPermit } from './state.ts'
 
+/** A permit may come back at any time, long before its hold expires: asking again each second is asking often enough. */
+const soonUs = 1_000_000
+
 /**
  * Counts what is in flight: the holds that are open on the subject.
  *
@@ -33,7 +36,7 @@ export const concurrency: Algorithm = {
     const open = (state.extra?.holds ?? []).filter((hold) => hasPermit(hold) && hold.expiresUs > now)
     for (const hold of open.sort((a, b) => a.expiresUs - b.expiresUs)) {
       room += hold.cost
-      if (room >= cost) return hold.expiresUs - now
+      if (room >= cost) return Math.min(hold.expiresUs - now, soonUs)
     }
     return 0
   },

@@ -141,7 +141,10 @@ export interface LimitStatus {
   readonly windowMs: number
   /** Until the limit is fully available again, if nothing more is spent. */
   readonly resetMs: number
-  /** Until this cost would pass: 0 when it passes now, `Infinity` (in JSON: null) when it never can. */
+  /**
+   * Until this cost would pass: 0 when it passes now, `Infinity` (in JSON: null) when it never can. Of `concurrency` at
+   * most a second: a permit may come back at any time.
+   */
   readonly retryAfterMs: number
   /** The calendar period of a limit per day, week or month. */
   readonly period?: PeriodDates

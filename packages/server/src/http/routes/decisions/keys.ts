@@ -63,10 +63,12 @@ function standing({ limits, holds, fixed, tierUnknown }: Inspection): string {
   const full = limits.filter(({ retryAfterMs }) => retryAfterMs > 0)
   if (full.length > 0) {
     return full
-      .map(({ name, amount, retryAfterMs, block }) =>
-        block
-          ? `It is blocked for another ${retryAfterMs} ms.`
-          : `${name} has spent its ${amount}; the next unit passes ${retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `in ${retryAfterMs} ms`}.`,
+      .map(({ name, amount, retryAfterMs, windowMs, block }) =>
+        windowMs === 0 && Number.isFinite(retryAfterMs)
+          ? `${name} has its ${amount} in flight; the next one passes when one of them ends.`
+          : block
+            ? `It is blocked for another ${retryAfterMs} ms.`
+            : `${name} has spent its ${amount}; the next unit passes ${retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `in ${retryAfterMs} ms`}.`,
       )
       .join(' ')
   }
