@@ -5,6 +5,7 @@ import { formatDuration } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
 import { useValue } from '../../hooks/value.ts'
 import { live } from '../../live/live.ts'
+import { staleMs } from '../parts/seen-parts.ts'
 import { happeningWords, storeName } from './words.ts'
 
 const breakers: Readonly<Record<string, string>> = {
@@ -17,6 +18,7 @@ const breakers: Readonly<Record<string, string>> = {
 export function StorePanel({ data }: { readonly data: Overview }) {
   const { store, replicas, complete } = data
   const away = replicas.filter(({ breaker }) => breaker !== null && breaker !== 'closed').length
+  const overdue = replicas.map(({ ageMs }) => ageMs).filter((ageMs) => ageMs > staleMs)
   const shown = replicas.find(({ isShown }) => isShown)
   return (
     <Panel title="Store">
@@ -42,6 +44,7 @@ export function StorePanel({ data }: { readonly data: Overview }) {
         <dd>
           {formatNumber(replicas.length)}
           {away > 0 && replicas.length > 1 && `, ${away} without the store`}
+          {overdue.length > 0 && `, ${overdue.length} last seen ${formatDuration(Math.max(...overdue))} ago`}
         </dd>
         <dt>Shown by</dt>
         <dd title={`process ${shown?.pid}, ${shown?.replica}`}>

@@ -1,4 +1,4 @@
-import { bar, count } from '../terminal/numbers.ts'
+import { bar, count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
 import { pipelineLines } from './pipelines.ts'
@@ -54,16 +54,17 @@ function headLine(view: View | undefined, { address, clock, paused }: FrameState
   const about =
     view === undefined
       ? []
-      : [
-          safe(view.service),
-          view.replicas === 1 ? '1 process' : `${view.replicas} processes`,
-          `store ${safe(view.store)}`,
-          `policy ${safe(view.policyVersion)}`,
-        ]
+      : [safe(view.service), processes(view), `store ${safe(view.store)}`, `policy ${safe(view.policyVersion)}`]
   let left = shorten(`sluice top  ${address}`, room)
   for (const piece of about) if (left.length + 2 + piece.length <= room) left += `  ${piece}`
   const mark = paused ? style.warn('  PAUSED') : ''
   return `${style.strong(left)}${mark}${pad(style.faint(clock), width - left.length - (paused ? 8 : 0), 'right')}`
+}
+
+function processes({ replicas, overdueMs }: View): string {
+  const all = replicas === 1 ? '1 process' : `${replicas} processes`
+  if (overdueMs.length === 0) return all
+  return `${all}, ${overdueMs.length === replicas ? '' : `${overdueMs.length} `}last seen ${duration(Math.max(...overdueMs))} ago`
 }
 
 function totalsLine(view: View, width: number, style: Style): string {

@@ -27,6 +27,9 @@ const keysPerRule = 100
 /** Processes report every two seconds, so the last seconds are not whole yet. */
 const wholeSeconds = { from: -7, to: -2 } as const
 
+/** A process reports at least every five seconds, and one that is not heard of is forgotten after ten. */
+const overdueMs = 6000
+
 /** Asks a daemon how all processes of its service stand. */
 export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
   const answer = (await daemon.json('GET', `/v1/stats?top=${keysPerRule}`)) as StatsAnswer
@@ -43,6 +46,7 @@ export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
     policyVersion: policy.version,
     store: store.ok ? store.name : `${store.name} (failing)`,
     replicas: replicas.length,
+    overdueMs: replicas.map(({ ageMs }) => ageMs).filter((ageMs) => ageMs > overdueMs),
     upstreams: upstreamsOf(replicas),
     pipelines: pipelinesOf(replicas),
     perSecond: { allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') },

@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly store: string
   /** How many processes reported. */
   readonly replicas: number
+  /** How long ago those were last heard of whose next report is overdue: they may have died. */
+  readonly overdueMs: readonly number[]
   readonly allowed: number
   readonly denied: number
   readonly degraded: number
@@ -39,6 +41,7 @@ export interface KeyRate extends KeyCount {
 
 export interface View {
   readonly replicas: number
+  readonly overdueMs: readonly number[]
   readonly service: string
   readonly policyVersion: string
   readonly store: string
@@ -89,6 +92,7 @@ export function viewOf(
     policyVersion: now.policyVersion,
     store: now.store,
     replicas: now.replicas,
+    overdueMs: now.overdueMs,
     allowedPerSecond: now.perSecond.allowed,
     deniedPerSecond: now.perSecond.denied,
     degradedPerSecond: now.perSecond.degraded,

@@ -18,6 +18,7 @@ const snapshot = (
   deniedKeys: Object.entries(denied).map(([key, count]) => ({ key, count, error: 0 })),
   upstreams: [],
   pipelines: [],
+  overdueMs: [],
 })
 const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({ host: 'web-1', pid: 7, ageMs, parts })
 const every = (): boolean => true
@@ -63,6 +64,16 @@ describe('what top shows', () => {
     const view = viewOf(look(2000, 1000, 400), look(0, 500, 400), undefined, every)
     expect(view.hottest).toEqual([{ key: 'shop/r/new', count: 1000, error: 400, perSecond: 250 }])
     expect(frame(view, state, { columns: 100, rows: 12 }, styleFor(false)).join('\n')).toContain('≤1,000')
+  })
+
+  it('says which processes have not been heard of for longer than they report', () => {
+    const text = (overdueMs: readonly number[]) => {
+      const view = viewOf({ ...snapshot(1000, 0, {}), overdueMs }, undefined, undefined, every)
+      return frame(view, state, { columns: 140, rows: 12 }, styleFor(false))[0]
+    }
+    expect(text([])).toContain('3 processes  store')
+    expect(text([6400])).toContain('3 processes, 1 last seen 6.4 s ago')
+    expect(text([6400, 9000, 7000])).toContain('3 processes, last seen 9 s ago')
   })
 
   it.each([
