@@ -103,7 +103,7 @@ const lines: Readonly<Record<string, Readonly<Record<string, () => Promise<void>
     '`skip: (request) => ...`': async () => {
       const skip = { when: (request: express.Request) => request.path === '/free' }
       expect((await statuses(twice, { skip }, ['/free', '/free', '/', '/', '/'])).seen.at(-1)).toBe(429)
-      expect((await statuses(twice, { skip: { when: async () => true } }, ['/'])).seen).toEqual([500])
+      expect((await statuses(twice, { skip: { when: () => Promise.resolve(true) } }, ['/'])).seen).toEqual([500])
     },
     '`ipv6Subnet: 56`': async () => {
       const seenBy = async (identity: object) => {

@@ -325,7 +325,9 @@ describe('options', () => {
     await expect(guardOf(options as never)).rejects.toThrow(message)
   })
   it('skip nothing because a function answered with a promise, which is true to JavaScript', async () => {
-    for (const when of [async () => false, () => Promise.reject(new Error('no'))] as unknown as (() => boolean)[]) {
+    await expect(guardOf({ skip: { when: (async () => false) as never } })).rejects.toThrow('one that answers at once')
+    const promises = [() => Promise.resolve(false), () => Promise.reject(new Error('no'))]
+    for (const when of promises as unknown as (() => boolean)[]) {
       const { decide } = await guardOf({ skip: { when } })
       await expect(decide()).rejects.toThrow('skip.when returned a promise')
     }

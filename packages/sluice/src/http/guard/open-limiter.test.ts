@@ -47,9 +47,21 @@ describe('what is no limiter', () => {
     [{ handler: () => {} }, 'write { onDenied: (denial) => ... } beside the limiter'],
     [{ message: 'Too many' }, 'write { onDenied: (denial) => ... } beside the limiter'],
     [{ standardHeaders: true }, "write { headers: 'draft-11' } beside the limiter"],
-    [{ skipSuccessfulRequests: true }, 'write { chargeWhen: ({ status }) => status >= 400 } beside the limiter'],
+    [{ skipSuccessfulRequests: true }, 'write { skipSuccessful: true } beside the limiter'],
     [{ max: 100, timeWindow: '1 minute' }, "write rateLimit({ limits: { amount: 100, per: '1m' } })"],
+    [{ max: 100, timeWindow: '15 minutes' }, "write rateLimit({ limits: { amount: 100, per: '15m' } })"],
     [{ ttl: 60_000, limit: 10 }, "write rateLimit({ limits: { amount: 10, per: '1m' } })"],
+    [{ max: 'ten' }, "write rateLimit({ limits: { amount: ..., per: '1m' } })"],
+    [{ limits: { rpm: 1 }, store: { increment: () => {} } }, 'rateLimit.store is an object; write { redis: openRedis('],
+    [{ limits: { rpm: 1 }, skip: () => true }, 'rateLimit.skip is a function; write { skip: { when: '],
+    [{ limits: { rpm: 1 }, skip: { paths: [] } }, 'rateLimit.skip is an object; it belongs to the adapter'],
+    [{ standardHeaders: 'draft-7' }, "write { headers: 'draft-7' } beside the limiter"],
+    [
+      { windowMs: 60_000, max: 5, keyGenerator: () => 'a', handler: () => {} },
+      "rateLimit.windowMs is 60000; write rateLimit({ limits: { amount: 5, per: '1m' } })\n" +
+        'rateLimit.keyGenerator is a function; write { key: (request) => ... } beside the limiter\n' +
+        'rateLimit.handler is a function; write { onDenied: ',
+    ],
     [{ limits: { rpm: 1 }, headers: false }, 'rateLimit.headers is false; it belongs to the adapter'],
     [undefined, 'the limiter of rateLimit(...) is undefined; pass a limiter, a promise of one, or options'],
     ['100', 'the limiter of rateLimit(...) is "100"; pass a limiter'],

@@ -37,6 +37,13 @@ const names = optionNames<SkipOptions<never>>({ preflight: true, paths: true, me
 export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Request> {
   checkOptionNames('skip', options, names)
   checkFunction('skip.when', options.when)
+  // Of others it shows only when they are called.
+  if (options.when?.constructor.name === 'AsyncFunction')
+    throw invalidOption(
+      'skip.when',
+      options.when,
+      'use one that answers at once, by what a handler before has found out',
+    )
   const { preflight, paths, methods, when } = { ...defaults, ...options }
   if (!Array.isArray(paths)) throw invalidOption('skip.paths', paths, 'use a list such as ["/healthz", "/static/*"]')
   for (const path of paths) {
