@@ -43,7 +43,7 @@ describe('what is no limiter', () => {
     [{ limit: 20 }, "write rateLimit({ limits: { amount: 20, per: '1m' } })"],
     [{ windowMs: 1000, limit: () => 3 }, 'an amount that depends on the request is a tier of a policy'],
     [{ windowMs: 1000, max: 0 }, "write rateLimit({ limits: { amount: 0, per: '1s' } })"],
-    [{ keyGenerator: () => 'a' }, 'rateLimit.keyGenerator is a function; write { key: (request) => ... }'],
+    [{ keyGenerator: (): string => 'a' }, 'rateLimit.keyGenerator is a function; write { key: (request) => ... }'],
     [{ handler: () => {} }, 'write { onDenied: (denial) => ... } beside the limiter'],
     [{ message: 'Too many' }, 'write { onDenied: (denial) => ... } beside the limiter'],
     [{ standardHeaders: true }, "write { headers: 'draft-11' } beside the limiter"],
@@ -57,7 +57,7 @@ describe('what is no limiter', () => {
     [{ limits: { rpm: 1 }, skip: { paths: [] } }, 'rateLimit.skip is an object; it belongs to the adapter'],
     [{ standardHeaders: 'draft-7' }, "write { headers: 'draft-7' } beside the limiter"],
     [
-      { windowMs: 60_000, max: 5, keyGenerator: () => 'a', handler: () => {} },
+      { windowMs: 60_000, max: 5, keyGenerator: (): string => 'a', handler: () => {} },
       "rateLimit.windowMs is 60000; write rateLimit({ limits: { amount: 5, per: '1m' } })\n" +
         'rateLimit.keyGenerator is a function; write { key: (request) => ... } beside the limiter\n' +
         'rateLimit.handler is a function; write { onDenied: ',
