@@ -11,6 +11,7 @@ import { arrivalMs, longestArrivalMs } from './arrival/arrival.ts'
 import { Handshakes } from './arrival/handshakes.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
 import { type Cost, unitsOf } from './call/units.ts'
+import { warnOfUnits } from './call/unknown-units.ts'
 import { Connections } from './connection/connections.ts'
 import type { Undici } from './connection/load-undici.ts'
 import { spareConnections } from './connection/spare-connections.ts'
@@ -57,9 +58,11 @@ export class UpstreamRuntime {
   #rules: BookingRules
   #circuit: Circuit | undefined
   #plainUnits: Units | undefined
+  readonly #warnOfUnits: ReturnType<typeof warnOfUnits>
 
   constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
     this.name = upstream.name
+    this.#warnOfUnits = warnOfUnits(upstream.name)
     this.clock = options.clock
     this.reports = options.reports
     this.hooks = options.hooks
@@ -120,6 +123,12 @@ export class UpstreamRuntime {
   /** Whether a limit counts something other than requests, so that costs matter. */
   get countsUnits(): boolean {
     return this.#plainUnits === undefined
+  }
+
+  /** A cost that the app gives, which is warned of if it is in units that no limit counts. */
+  givenCost<Given extends Cost | undefined>(cost: Given): Given {
+    this.#warnOfUnits(cost, this.#upstream.limits)
+    return cost
   }
 
   /** What a call occupies of each limit. Where only requests are counted, that is the same for all. */

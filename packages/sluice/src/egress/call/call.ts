@@ -95,10 +95,10 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
   /** Asked for once: what the hook throws refuses the call, but a later attempt has nobody to throw to. */
   #cost(): CallOptions['cost'] {
     const { runtime, options } = this.#context
+    if (options.cost !== undefined) return runtime.givenCost(options.cost)
     if (!runtime.countsUnits) return undefined
-    if (options.cost !== undefined) return options.cost
     const { cost } = runtime.hooks
-    return cost ? hookAnswer('cost', cost(this.#about)) : this.#tokens()
+    return cost ? runtime.givenCost(hookAnswer('cost', cost(this.#about))) : this.#tokens()
   }
 
   #tokens(): CallOptions['cost'] {

@@ -20,7 +20,10 @@ export function reportedUnits(
   const { limits } = runtime.upstream
   const units = settle
     ? answerAfter(runtime, 'settle', () =>
-        actualUnitsOf(limits, hookAnswer('settle', settle({ status, headers, body: reader?.text() }))),
+        actualUnitsOf(
+          limits,
+          runtime.givenCost(hookAnswer('settle', settle({ status, headers, body: reader?.text() }))),
+        ),
       )
     : actualUnitsOf(limits, withTotal(reader?.usage()))
   return reserved && units ? raiseUnits(units, reserved) : units

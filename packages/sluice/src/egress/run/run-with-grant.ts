@@ -58,7 +58,7 @@ class Run<T> implements TurnUser {
     const { signal, cost } = this.#options
     if (signal) this.#stopListening = onAbort(signal, () => this.#abort(signal.reason))
     if (signal?.aborted) this.#abort(signal.reason)
-    else this.#turn.begin(cost)
+    else this.#turn.begin(this.#runtime.givenCost(cost))
   }
 
   refused(error: Error): void {
