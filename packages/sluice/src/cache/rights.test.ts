@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createLimiter } from '../limiter/create-limiter.ts'
 import { createPresence } from '../presence/index.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
@@ -53,6 +54,22 @@ test('so does that of presence', async () => {
   const { ready, reasons } = await presence.health()
   expect(ready).toBe(false)
   expect(reasons[0]).toContain('(ZADD)')
+})
+
+test('so does that of a limiter, whose decisions fail', async () => {
+  const limiter = await createLimiter({ limits: { rpm: 5 }, redis: await without('-evalsha') })
+  open.push(limiter)
+  await waitFor(async () => (await limiter.take('k')).failure === 'auth')
+  const { ready, reasons } = await limiter.health()
+  expect(ready).toBe(false)
+  expect(reasons[0]).toContain("'evalsha'")
+})
+
+test('a right that only health needs is a warning', async () => {
+  const limiter = await createLimiter({ limits: { rpm: 5 }, redis: await without('-info') })
+  open.push(limiter)
+  await waitFor(async () => !(await limiter.take('k')).degraded)
+  expect(await limiter.health()).toMatchObject({ ready: true, warnings: [expect.stringContaining("'info'")] })
 })
 
 test('the account of docs/redis.md is enough for cache and presence', async () => {

@@ -234,9 +234,11 @@ export class TwoLevelCache implements Cache {
 
   async #close(withinMs: number | undefined): Promise<void> {
     const { clock, redisDeadlineMs } = this.#options
+    const endMs = clock.monotonic() + (withinMs ?? 0)
     if (withinMs !== undefined) await closeInTime(withinMs, clock)(this.#flights.idle())
     // Redis may be frozen, so the sockets are not waited for either.
-    const inTime = closeInTime(withinMs && redisDeadlineMs, clock)
+    const leftMs = Math.max(0, Math.min(redisDeadlineMs, endMs - clock.monotonic()))
+    const inTime = closeInTime(withinMs === undefined ? undefined : leftMs, clock)
     this.#l1.close()
     await inTime(this.#flights.close())
     await inTime(Promise.all([this.#l2?.close(), this.#afterClose?.()]))

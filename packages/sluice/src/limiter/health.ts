@@ -1,6 +1,7 @@
 import type { ChargedRule } from '../core/engine/ask.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
+import { missingRight } from '../redis/missing-right.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
@@ -44,7 +45,9 @@ export async function limiterHealth(parts: HealthParts): Promise<LimiterHealth> 
     )
   for (const rule of dropped)
     warnings.push(`Code names the rule ${rule}, which the policy no longer has: what is asked for it is allowed.`)
+  const right = missingRight(fallback.failure)
   const reasons = [
+    ...(right === undefined ? [] : [right]),
     ...(store.reachable ? [] : [`The ${fallback.name} store does not answer.`]),
     ...(store.reachable && store.ok === false ? [`The ${fallback.name} store cannot decide on everything.`] : []),
     ...(fallback.breaker === 'closed' ? [] : [`The breaker before the ${fallback.name} store is ${fallback.breaker}.`]),

@@ -3,7 +3,9 @@ import { StoreError } from '../core/errors.ts'
 import type { StoreHealth } from '../core/observe/store-health.ts'
 import type { Deadlines } from '../runtime/deadlines.ts'
 import type { RedisConnection } from './connection/connection.ts'
+import { redisFailure } from './failure.ts'
 import { parseInfo, type ServerFacts, serverFacts } from './info.ts'
+import { missingRight } from './missing-right.ts'
 
 /** Asks Redis how it is, and says what would endanger exact limits. */
 export async function redisHealth(
@@ -22,10 +24,14 @@ export async function redisHealth(
     const facts = serverFacts(parseInfo(String(info)))
     return { reachable: true, roundTripMs, warnings: warningsFor(facts), details: { ...facts } }
   } catch (error) {
+    // It answers, and the account lacks a right: whether that one is needed shows by what fails.
+    const right = missingRight(redisFailure(error))
+    if (right !== undefined && /NOPERM/.test((error as Error).message))
+      return { reachable: true, roundTripMs: clock.monotonic() - startMs, warnings: [right], details: {} }
     return {
       reachable: false,
       roundTripMs: clock.monotonic() - startMs,
-      warnings: [`Redis is not reachable: ${(error as Error).message}`],
+      warnings: [right ?? `Redis is not reachable: ${(error as Error).message}`],
       details: {},
     }
   }

@@ -26,6 +26,8 @@ export interface FallbackStore extends CallbackStore {
   readonly breaker: BreakerState
   /** Since the store last answered; 0 while it does. */
   readonly lastContactMs: number
+  /** How it failed last, until it answers again. */
+  readonly failure: StoreError | undefined
 }
 
 /** Faults of one key or one call say nothing about the store as a whole. */
@@ -78,7 +80,7 @@ class StoreWithFallback implements FallbackStore {
   readonly #onOutage: FallbackOptions['onOutage']
   #isAway = false
   /** The last ask that failed by the store's fault. */
-  #lastFailed: { readonly ask: Ask; readonly withinMs: number } | undefined
+  #lastFailed: { readonly ask: Ask; readonly withinMs: number; readonly error: StoreError } | undefined
   #probeTimer: Timer | undefined
   #closed = false
 
@@ -106,6 +108,10 @@ class StoreWithFallback implements FallbackStore {
 
   get breaker(): BreakerState {
     return this.#breaker.state
+  }
+
+  get failure(): StoreError | undefined {
+    return this.#failing ? this.#lastFailed?.error : undefined
   }
 
   get lastContactMs(): number {
@@ -223,7 +229,7 @@ class StoreWithFallback implements FallbackStore {
     else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
-      this.#lastFailed = { ask, withinMs }
+      this.#lastFailed = { ask, withinMs, error: failure }
       this.#breaker.failed(pass, now)
       // A single answer that came late is no outage.
       if (!this.#isAway && (failure.kind !== 'timeout' || this.#breaker.state !== 'closed')) {
