@@ -1,7 +1,6 @@
 import type { Guard } from '../../admission/guard.ts'
 import { type Finish, type GuardOutcome, passed, type ResponseEnd } from '../../admission/outcome.ts'
 import { maxUnits } from '../../core/algorithms/limit.ts'
-import { backoffMs } from '../../core/backoff.ts'
 import { pickOptions } from '../../core/check-options.ts'
 import { isSluiceError, SluiceError, show } from '../../core/errors.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
@@ -16,13 +15,11 @@ import { charging } from './charging.ts'
 import type { CheckedOptions } from './checked-options.ts'
 import { answerOptionNames, decisionAnswers } from './decision-answers.ts'
 import { withoutLimiter } from './pending-guard.ts'
+import { settlements } from './settlements.ts'
 import { asPreflight } from './skip.ts'
 import { turns } from './turn.ts'
 
 const passing: Promise<GuardOutcome<Decision>> = Promise.resolve(passed)
-/** How often a settlement is tried again, over about a minute, and how many wait for that at most. */
-const mostTries = 9
-const mostUnsettled = 10_000
 const closedDetail = 'The limiter of this service was closed.'
 
 /**
@@ -39,7 +36,7 @@ export function policyGuard<Request>(
   const isOwn = options.rule !== undefined || options.key !== undefined
   const partitionOf = partition === undefined ? () => '' : partitions(partition)
   let delayed = 0
-  let unsettled = 0
+  const settleLater = settlements(limiter.clock)
   const presentTurn = turns<GuardOutcome<Decision>>()
   const ask = charging(limiter, options)
   const warnOfBody = warnOnce('SLUICE_BODY_NOT_PARSED')
@@ -73,24 +70,16 @@ export function policyGuard<Request>(
       }
       // A client that hung up may have had what it wanted, such as a guess at a password.
       const isFree = charge === false && end.completed
-      endHold(() => {
-        if (isFree) return hold.cancel()
-        return typeof charge === 'boolean' ? hold.release() : settle(hold, charge)
-      })
+      endHold(hold, charge, isFree)
     }
     return readUsage ? Object.assign(finish, { readUsage }) : finish
   }
 
-  /** A store that fails is asked again for a while: what a response cost is known to nobody else. */
-  function endHold(end: () => Promise<boolean>, attempt = 0): void {
-    end().catch((error) => {
-      if (!isSluiceError(error) || !error.transient || attempt === mostTries || unsettled === mostUnsettled) return
-      unsettled += 1
-      const again = (): void => {
-        unsettled -= 1
-        endHold(end, attempt + 1)
-      }
-      limiter.clock.setTimeout(again, backoffMs(attempt, Math.random, { baseMs: 500 })).unref?.()
+  /** Outside of `finishOf`, so that what waits to be settled does not keep its request. */
+  function endHold(hold: HoldHandle, charge: boolean | Units, isFree: boolean): void {
+    settleLater(() => {
+      if (isFree) return hold.cancel()
+      return typeof charge === 'boolean' ? hold.release() : settle(hold, charge)
     })
   }
 
