@@ -231,6 +231,29 @@ rules: [{ name: by-plan, key: headers.x-tenant, tier: { by: context.user.plan, d
   await other.ended
 })
 
+it('counts a key for the class that is given, through a daemon and on the store itself', async () => {
+  const shares = `service: teams
+rules:
+  - name: shared
+    key: headers.x-team
+    limits: { amount: 10, per: day }
+    shares: { by: context.class, of: { prod: 70%, dev: 30% }, default: dev }
+`
+  writeFileSync(file('shares.yaml'), shares)
+  const other = await startDaemon(['--policy', 'shares.yaml', '--redis', redis.url], { cwd: folder })
+  const itself = ['--redis', redis.url, '--policy', 'shares.yaml']
+  const classOf = async (...args: string[]) => (await sluice('check', ...args, '--json')).json()
+  const prod = (spent: number) => ({ limits: [{}, { share: { class: 'prod', spent } }] })
+  expect(await classOf('teams/shared/red', '--class', 'prod', '--url', other.url)).toMatchObject(prod(1))
+  expect(await classOf('teams/shared/red', '--class', 'prod', ...itself)).toMatchObject(prod(2))
+  const request = ['--path', '/', '-H', 'x-team: red']
+  expect(await classOf(...request, '--context', 'class=prod', '--url', other.url)).toMatchObject(prod(3))
+  const both = await sluice('check', ...request, '--class', 'prod', ...itself)
+  expect(both).toMatchObject({ code: 2, err: expect.stringContaining('--context class=prod') })
+  other.child.kill('SIGTERM')
+  await other.ended
+})
+
 describe('top', () => {
   it('prints a line, or an object, for each look', async () => {
     await asked('check', 'shop/per-user/hot')

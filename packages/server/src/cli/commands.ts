@@ -56,6 +56,7 @@ export const commands: readonly Command[] = [
       ...ruleOption,
       cost: { value: 'UNITS', about: 'units to spend', default: '1' },
       tier: { value: 'NAME', about: 'the tier of the key, where the policy cannot tell it' },
+      class: { value: 'NAME', about: 'the class it counts for, where classes share the limit' },
       ...requestOptions,
       ...targetOptions,
     },
@@ -63,6 +64,7 @@ export const commands: readonly Command[] = [
     examples: [
       'sluice check example/per-user/42',
       'sluice check 42 --rule per-user --cost 5',
+      'sluice check llm-gateway/team-tokens/research --class prod',
       'sluice check -X POST --path /v1/analyze -d \'{"tenant_id":"client-corp","language":"en"}\'',
     ],
     run: async (input, terminal) => (await import('./commands/keys/check.ts')).check(input, terminal),

@@ -111,6 +111,36 @@ rules:
     })
   })
 
+  test('counts for the class that is given, or that its request has, where classes share the limit', async () => {
+    writeFileSync(
+      file,
+      `service: shop
+rules:
+  - name: shared
+    key: headers.x-team
+    limits: { amount: 10, per: day }
+    shares: { by: context.class, of: { prod: 70%, dev: 30% }, default: dev }
+`,
+    )
+    await expect.poll(async () => (await call('GET', '/v1/policy')).body).toMatchObject({ rules: ['shared'] })
+    const of = (name: string, spent: number) => ({ share: expect.objectContaining({ class: name, spent }) })
+    const prod = { key: 'red', class: 'prod' }
+    expect((await call('POST', '/v1/check', prod)).body).toMatchObject({ limits: [{}, of('prod', 1)] })
+    expect((await call('POST', '/v1/reserve', prod)).body).toMatchObject({ decision: { limits: [{}, of('prod', 2)] } })
+    expect((await call('POST', '/v1/check', { checks: [prod, { key: 'red' }] })).body).toMatchObject({
+      decisions: [{ limits: [{}, of('prod', 3)] }, { limits: [{}, of('dev', 1)] }],
+    })
+    const request = { headers: { 'x-team': 'red' }, context: { class: 'prod' } }
+    expect((await call('POST', '/v1/check', { request })).body).toMatchObject({ limits: [{}, of('prod', 4)] })
+    expect((await call('POST', '/v1/explain', prod)).body).toMatchObject({
+      decision: { limits: [{}, of('prod', 4)] },
+    })
+    expect(await call('POST', '/v1/check', { request, class: 'prod' })).toMatchObject({
+      status: 400,
+      body: { detail: 'class cannot stand beside request, which rules are matched against.' },
+    })
+  })
+
   test('that no request can have is refused, with the parts that the rule has', async () => {
     const parts = { detail: expect.stringContaining('2 parts, headers.x-tenant, ip; 1 was given') }
     const alone = { key: 'acme', rule: 'pair' }

@@ -1,4 +1,5 @@
 import { encodeKey, HashedPart } from 'sluice/internal'
+import { optionsOf } from '../../http/input/inputs.ts'
 import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
 import type { Policy } from '../../http/shapes/policy.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
@@ -10,19 +11,17 @@ import type { Target } from './target.ts'
 /** Works through a daemon. */
 export function daemonTarget(input: Input): Target {
   const daemon = daemonHttp(input)
-  const given = <T>(name: string, value: T | undefined): Record<string, T> =>
-    value === undefined ? {} : { [name]: value }
   return {
     description: `daemon ${daemon.address}`,
-    async take(key, { cost, tier }) {
+    async take(key, options) {
       if (key.key.some((part) => part instanceof HashedPart))
         throw wrongUse('the key has a hash for a part that was too long; it can be inspected and reset, not spent from')
       await checkService(daemon, key)
-      const body = { key: key.key, ...given('rule', key.rule), ...given('cost', cost), ...given('tier', tier) }
+      const body = { key: key.key, ...optionsOf({ ...options, rule: key.rule }) }
       return (await daemon.json('POST', '/v1/check', body)) as Decision
     },
     check: async (request, { cost }) =>
-      (await daemon.json('POST', '/v1/check', { request, ...given('cost', cost) })) as Decision,
+      (await daemon.json('POST', '/v1/check', { request, ...optionsOf({ cost }) })) as Decision,
     explain: async (request) => (await daemon.json('POST', '/v1/explain', { request })) as Explanation,
     async inspect(key, tier) {
       const query = tier === undefined ? '' : `?tier=${encodeURIComponent(tier)}`

@@ -2,6 +2,7 @@ import { createLimiter, type Limiter } from 'sluice'
 import { type LivePolicy, openPolicy } from 'sluice/policy'
 import { redisFrom } from '../../config/redis-from.ts'
 import { decisionJson, explanationJson, limitsJson } from '../../http/decision-json.ts'
+import { optionsOf } from '../../http/input/inputs.ts'
 import { closeAll, type Opened } from '../../open-limiter.ts'
 import { explainRequest } from '../../policy/explain-request.ts'
 import { checkKey } from '../../policy/overrides/check-key.ts'
@@ -40,7 +41,7 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
 }
 
 function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string, close: () => Promise<void>): Target {
-  const optionsOf = ({ service, rule, key }: NamedKey): { rule?: string } => {
+  const ruleOf = ({ service, rule, key }: NamedKey): { rule?: string } => {
     const { service: own } = limiter.policy
     if (service !== undefined && service !== own)
       throw wrongUse(`the key is of service ${JSON.stringify(service)}; the policy is of ${JSON.stringify(own)}`)
@@ -49,23 +50,16 @@ function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string
   }
   return {
     description,
-    async take(key, { cost, tier }) {
-      const options = {
-        ...optionsOf(key),
-        ...(cost === undefined ? {} : { cost }),
-        ...(tier === undefined ? {} : { tier }),
-      }
-      return decisionJson(await limiter.take(key.key, options))
-    },
-    check: async (request, { cost }) => decisionJson(await limiter.check(request, cost === undefined ? {} : { cost })),
+    take: async (key, options) => decisionJson(await limiter.take(key.key, { ...ruleOf(key), ...optionsOf(options) })),
+    check: async (request, { cost }) => decisionJson(await limiter.check(request, optionsOf({ cost }))),
     explain: async (request) => explanationJson(await explainRequest(limiter, policy, request)),
     inspect: async (key, tier) => {
-      const inspection = await limiter.inspect(key.key, { ...optionsOf(key), ...(tier === undefined ? {} : { tier }) })
+      const inspection = await limiter.inspect(key.key, { ...ruleOf(key), ...optionsOf({ tier }) })
       return { ...inspection, limits: limitsJson(inspection.limits), fixed: inspection.fixed ?? null }
     },
-    reset: async (key) => limiter.reset(key.key, optionsOf(key)),
-    block: async (key, length) => limiter.block(key.key, { ...optionsOf(key), for: length }),
-    unblock: async (key) => limiter.unblock(key.key, optionsOf(key)),
+    reset: async (key) => limiter.reset(key.key, ruleOf(key)),
+    block: async (key, length) => limiter.block(key.key, { ...ruleOf(key), for: length }),
+    unblock: async (key) => limiter.unblock(key.key, ruleOf(key)),
     close,
   }
 }

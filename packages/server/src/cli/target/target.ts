@@ -5,6 +5,8 @@ import type { NamedKey } from './subject.ts'
 export interface SpendOptions {
   readonly cost: number | undefined
   readonly tier: string | undefined
+  /** Of a rule whose classes share its limit. */
+  readonly class: string | undefined
 }
 
 /** What commands on keys and requests work on: a daemon, or a store with a policy. */

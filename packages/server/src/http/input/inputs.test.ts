@@ -35,7 +35,7 @@ describe('a wrong input is answered with its path and what would be right', () =
   test.each([
     [Check, 7, 'The body must be an object.'],
     [Check, {}, 'The body must have a key, such as "user:1", or a request.'],
-    [Check, { key: 'a', rulee: 'r' }, 'rulee is not known; known are key, rule, tier, cost, request, mirror.'],
+    [Check, { key: 'a', rulee: 'r' }, 'rulee is not known; known are key, rule, tier, class, cost, request, mirror.'],
     [Check, { key: 'a', cost: '1' }, 'cost must be a whole number.'],
     [Check, { key: ['a', {}] }, 'key[1] must be a text, a number or a boolean.'],
     [Check, { key: {} }, 'key must be a text, or a list of 1 to 32 parts that are texts, numbers or booleans.'],

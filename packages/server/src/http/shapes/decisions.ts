@@ -11,6 +11,10 @@ const key = z
   })
   .meta({ description: 'A key: a text, or a list of parts.' })
 const rule = text.meta({ description: 'May be left out when the policy has only one rule.' })
+const tier = text.meta({ description: 'The tier of the key, where only requests tell it.' })
+const ofClass = text.meta({
+  description: 'The class it counts for, where classes share the limit; the default class of the policy unless given.',
+})
 const cost = count.meta({ description: 'Units to spend; 1, or what the policy says, unless given.' })
 const lines = z.union([text, z.array(text)], { error: 'must be a text or a list of texts' })
 const fields = { error: 'must be an object' }
@@ -35,7 +39,8 @@ export const Request = object(
 const subject = {
   key: key.optional(),
   rule: rule.optional(),
-  tier: text.optional(),
+  tier: tier.optional(),
+  class: ofClass.optional(),
   cost: cost.optional(),
   request: Request.optional(),
 }
@@ -44,7 +49,7 @@ const subject = {
 function keyOrRequest({ value, issues }: z.core.ParsePayload<z.infer<z.ZodObject<typeof subject>>>): void {
   const wrong = (path: string[], message: string): number =>
     issues.push({ code: 'custom', input: value, path, message })
-  const beside = (['key', 'rule', 'tier'] as const).find((field) => value[field] !== undefined)
+  const beside = (['key', 'rule', 'tier', 'class'] as const).find((field) => value[field] !== undefined)
   if (value.request === undefined) {
     if (value.key === undefined) wrong([], 'must have a key, such as "user:1", or a request')
   } else if (beside !== undefined) wrong([beside], 'cannot stand beside request, which rules are matched against')
@@ -81,7 +86,8 @@ export const Explain = object({
   request: Request.optional(),
   key: key.optional(),
   rule: rule.optional(),
-  tier: text.optional(),
+  tier: tier.optional(),
+  class: ofClass.optional(),
 })
   .check(keyOrRequest as never)
   .meta(oneOf)

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { createLimiter, type Decision, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
+import { optionsOf } from '../../http/input/inputs.ts'
 import { replayClock } from './replay-clock.ts'
 import type { KeptRequest } from './request-ring.ts'
 
@@ -63,15 +64,9 @@ export async function replay(
 
 /** Undefined when the policy has no such rule: then nothing limits the request. */
 async function decide(limiter: Limiter, { asked }: KeptRequest): Promise<Decision | undefined> {
-  const cost = asked.cost === undefined ? {} : { cost: asked.cost }
-  if ('request' in asked) return limiter.check(asked.request, cost)
-  const { key, rule, tier } = asked
+  if ('request' in asked) return limiter.check(asked.request, optionsOf(asked))
   try {
-    return await limiter.take(key, {
-      ...cost,
-      ...(rule === undefined ? {} : { rule }),
-      ...(tier === undefined ? {} : { tier }),
-    })
+    return await limiter.take(asked.key, optionsOf(asked))
   } catch {
     return undefined
   }

@@ -8,6 +8,7 @@ export interface AskedKey {
   readonly key: Key
   readonly rule: string | undefined
   readonly tier: string | undefined
+  readonly class?: string | undefined
   readonly cost: number | undefined
 }
 

@@ -14,7 +14,9 @@ export async function check(input: Input, terminal: Terminal): Promise<ExitCode>
     throw wrongUse('check needs KEY, or --path for a request', 'such as: sluice check example/per-user/42')
   }
   if (request !== undefined && text !== undefined) throw wrongUse('check takes KEY or --path, not both')
-  const options = { cost: input.whole('cost', 0), tier: input.text('tier') }
+  const options = { cost: input.whole('cost', 0), tier: input.text('tier'), class: input.text('class') }
+  if (request !== undefined && options.class !== undefined)
+    throw wrongUse('--class is of a KEY; the class of a request is read from it', 'such as: --context class=prod')
   const target = await openTarget(input)
   try {
     const decision =

@@ -6,7 +6,7 @@ import { checkKey } from '../../../policy/overrides/check-key.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, checkInput, readInput } from '../../input/inputs.ts'
+import { type CheckInput, checkInput, optionsOf, readInput } from '../../input/inputs.ts'
 import { readJson } from '../../input/read-body.ts'
 import { readFlag, readQuery } from '../../input/read-query.ts'
 import { madeInTime } from '../../listen/overload.ts'
@@ -74,15 +74,9 @@ async function decide(parts: ApiParts, input: CheckInput): Promise<Decision> {
 }
 
 function decided({ limiter, policy }: ApiParts, input: CheckInput): Promise<Decision> {
-  const cost = input.cost === undefined ? {} : { cost: input.cost }
-  if ('request' in input) return limiter.check(input.request, cost)
-  const { rule, tier } = input
-  checkKey(policy.current, input.key, rule)
-  return limiter.take(input.key, {
-    ...cost,
-    ...(rule === undefined ? {} : { rule }),
-    ...(tier === undefined ? {} : { tier }),
-  })
+  if ('request' in input) return limiter.check(input.request, optionsOf(input))
+  checkKey(policy.current, input.key, input.rule)
+  return limiter.take(input.key, optionsOf(input))
 }
 
 function checksOf(body: Record<string, unknown>): readonly unknown[] {

@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
-import type { Decision, Key } from 'sluice'
+import type { Decision } from 'sluice'
 import { certain, type Explained, explainRequest } from '../../../policy/explain-request.ts'
 import { checkKey, whyNoRequestHas } from '../../../policy/overrides/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/overrides/key-shapes.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { explanationJson } from '../../decision-json.ts'
-import { checkInput } from '../../input/inputs.ts'
+import { type CheckInput, checkInput, optionsOf } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
@@ -23,17 +23,13 @@ export const explainRoute: Routes = ({ read }, parts) => {
 
 async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explained> {
   const input = checkInput(await readBody(c, Explain))
-  return 'request' in input
-    ? explainRequest(parts.limiter, parts.policy, input.request)
-    : explainKey(parts, input.key, input.rule, input.tier)
+  return 'request' in input ? explainRequest(parts.limiter, parts.policy, input.request) : explainKey(parts, input)
 }
 
 /** The usage of a key under each rule whose keys look like it, or under the named one. */
 async function explainKey(
   { limiter, policy }: ApiParts,
-  key: Key,
-  only: string | undefined,
-  tier: string | undefined,
+  { key, rule: only, tier, class: of }: Exclude<CheckInput, { request: unknown }>,
 ): Promise<Explained> {
   const { service, rules, status } = limiter.policy
   if (only !== undefined && !rules.includes(only))
@@ -47,8 +43,10 @@ async function explainKey(
       const nothing = { rule, mode, tier, cost: undefined, fixed: undefined, tierUnknown: false, decision: undefined }
       if (whyNoRequestHas(policy.current, key, rule) !== undefined)
         return { ...nothing, matched: false, why: from, key: undefined, limits: [] }
-      const options = { rule, ...(tier === undefined ? {} : { tier }) }
-      const [inspection, decision] = await Promise.all([limiter.inspect(key, options), limiter.peek(key, options)])
+      const [inspection, decision] = await Promise.all([
+        limiter.inspect(key, optionsOf({ rule, tier })),
+        limiter.peek(key, optionsOf({ rule, tier, class: of })),
+      ])
       const { key: readable, limits, fixed, tierUnknown } = inspection
       const why = tierUnknown ? `${from}; its tier comes from the request and is not known: give tier` : from
       return { ...nothing, matched: true, why, key: readable, limits, fixed, tierUnknown, decision }

@@ -1,7 +1,7 @@
 import type { HoldOptions, Subject } from 'sluice'
 import { checkKey } from '../../../policy/overrides/check-key.ts'
 import { decisionJson } from '../../decision-json.ts'
-import { type CheckInput, checkInput } from '../../input/inputs.ts'
+import { type CheckInput, checkInput, optionsOf } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { madeInTime } from '../../listen/overload.ts'
@@ -41,14 +41,4 @@ export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
 
 function subjectOf(input: CheckInput): Subject {
   return 'request' in input ? input.request : input.key
-}
-
-function optionsOf(input: CheckInput): { cost?: number; rule?: string; tier?: string } {
-  const { cost } = input
-  const { rule, tier } = 'request' in input ? { rule: undefined, tier: undefined } : input
-  return {
-    ...(cost === undefined ? {} : { cost }),
-    ...(rule === undefined ? {} : { rule }),
-    ...(tier === undefined ? {} : { tier }),
-  }
 }
