@@ -38,7 +38,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     writeFileSync(file, policy)
     browser = await startBrowser()
-    daemon = await startDaemon({ policy: file })
+    daemon = await startDaemon({ policy: file }, { SLUICE_READ_TOKEN: 'may-only-look' })
     const take = (key: unknown, rule: string, cost: number) =>
       send(`${daemon.url}/v1/check`, 'POST', { key, rule, cost })
     await take(['acme', 'en'], 'tenant-language', 14)
@@ -211,6 +211,50 @@ describe('the page of keys', { timeout: 120_000 }, () => {
     await page.getByText('Reset: the key starts with its whole limits.').waitFor()
     await page.getByText('3 left', { exact: true }).waitFor()
     await page.getByText(/by \S+ from/).waitFor()
+    expect(wrong).toEqual([])
+    await close()
+  })
+
+  test('a key is blocked for a while and unblocked by admins, each with a confirmation and an audit entry', async () => {
+    const view = '/keys?key=shop%2Fper-user%2Fheidi'
+    const { page, wrong, close } = await openView(browser, daemon, { view, width: 'phone', theme: 'dark' })
+    await page.getByText('Its next unit passes.').waitFor()
+    expect(await page.getByRole('button', { name: 'Unblock …' }).count()).toBe(0)
+    const take = () => send(`${daemon.url}/v1/check`, 'POST', { key: 'heidi', rule: 'per-user' })
+    await page.getByRole('button', { name: 'Block …' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Block this key?' })
+    await dialog.getByLabel('for how long').selectOption('1 hour')
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'keys-block-phone-dark')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    expect((await take()).body).toMatchObject({ allowed: true })
+    await page.getByRole('button', { name: 'Block …' }).click()
+    await dialog.getByLabel('for how long').selectOption('1 hour')
+    await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+    await page.getByText('Blocked: none of its requests passes.').waitFor()
+    await page.getByText(/It is blocked; that ends in (59|60|1)/).waitFor()
+    expect((await take()).body).toMatchObject({ allowed: false, reason: 'blocked' })
+    expect(await seriousFindings(page)).toEqual([])
+    expect(await sidewaysScroll(page)).toBeUndefined()
+    await picture(page, 'keys-blocked-phone-dark')
+    const looking = await openView(browser, daemon, { view, signedIn: false })
+    await signIn(looking.page, 'may-only-look')
+    await looking.page.getByText('It is blocked').waitFor()
+    expect(await looking.page.getByRole('button', { name: /^(Reset|Block|Unblock) …$/ }).count()).toBe(0)
+    await picture(looking.page, 'keys-blocked-read-desktop-light')
+    expect(looking.wrong).toEqual([])
+    await looking.close()
+    await page.getByRole('button', { name: 'Unblock …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Unblock' }).click()
+    await page.getByText('Unblocked: its limits alone decide again.').waitFor()
+    await page.getByText('Its next unit passes.').waitFor()
+    expect((await take()).body).toMatchObject({ allowed: true })
+    const audited = (await send(`${daemon.url}/v1/audit`, 'GET')).body as { entries: object[] }
+    const by = { who: expect.objectContaining({ name: 'admin', via: 'page' }), target: 'shop/per-user/heidi' }
+    expect(audited.entries.slice(0, 2)).toMatchObject([
+      { ...by, what: 'key.unblock' },
+      { ...by, what: 'key.block', after: { for: 3_600_000 } },
+    ])
     expect(wrong).toEqual([])
     await close()
   })

@@ -4,6 +4,8 @@ import { formatDuration, formatPeriod } from '../format/time.ts'
 /** How much of a limit is used, when it is fully available again, and when the next unit passes. */
 export function Gauge({ limit, ageMs = 0 }: { readonly limit: Limit; readonly ageMs?: number }) {
   const { amount, remaining, windowMs } = limit
+  if (limit.block)
+    return <b class="gauge deny">blocked, ends in {formatDuration(Math.max(0, limit.resetMs - ageMs))}</b>
   // After that time all of it is available again, unless it was spent meanwhile.
   const isOver = windowMs > 0 && ageMs >= limit.resetMs
   const used = isOver ? 0 : Math.max(0, amount - remaining)

@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks'
-import { api } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
 import { person } from '../../api/session.ts'
 import type { AuditEntry, Inspection } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Gauge } from '../../components/gauge.tsx'
 import { type Done, DoneNotice, Notice } from '../../components/notice.tsx'
@@ -17,32 +15,22 @@ import { linkTo } from '../../hooks/router.ts'
 import { useNow } from '../../hooks/use-now.ts'
 import { useValue } from '../../hooks/value.ts'
 import { Assumed } from './assumed.tsx'
+import { KeyActions } from './key-actions.tsx'
 import { Override } from './override.tsx'
 
 /** One bucket: how full it is, what holds places in it, and what can be done about it. */
 export function KeyDetail({ readable, tier }: { readonly readable: string; readonly tier: string }) {
   const search = tier === '' ? '' : `?tier=${encodeURIComponent(tier)}`
   const { data, error, atMs, reload } = useApi<Inspection>(`${keyPath('/v1/keys/', readable)}${search}`, 2000)
-  const mayAudit = useValue(person).role === 'admin'
-  const audit = useApi<{ entries: readonly AuditEntry[] }>(mayAudit ? '/v1/audit?limit=200' : undefined, 5000)
+  const isAdmin = useValue(person).role === 'admin'
+  const audit = useApi<{ entries: readonly AuditEntry[] }>(isAdmin ? '/v1/audit?limit=200' : undefined, 5000)
   const nowMs = useNow()
-  const [isAsked, setAsked] = useState(false)
   const [done, setDone] = useState<Done>()
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="key" />
   const ageMs = Math.max(0, nowMs - (atMs ?? nowMs))
   const changed = (): void => {
     reload()
     audit.reload()
-  }
-  const reset = async (): Promise<void> => {
-    try {
-      await api('DELETE', keyPath('/v1/keys/', readable))
-      setDone({ kind: 'good', text: 'Reset: the key starts with its whole limits.' })
-    } catch (failure) {
-      setDone({ kind: 'bad', text: (failure as Error).message })
-    }
-    setAsked(false)
-    changed()
   }
   const entries = audit.data?.entries.filter(({ target }) => target === data.key) ?? []
   return (
@@ -55,9 +43,16 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
           </>
         }
         actions={
-          <button class="button" type="button" onClick={() => setAsked(true)}>
-            Reset …
-          </button>
+          isAdmin && (
+            <KeyActions
+              inspection={data}
+              readable={readable}
+              onDone={(ended) => {
+                setDone(ended)
+                changed()
+              }}
+            />
+          )
         }
       >
         <p class="key-line">
@@ -85,14 +80,6 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
       </Panel>
       <Override inspection={data} readable={readable} onChange={changed} />
       <OperatorChanges entries={entries.slice(0, 10)} />
-      {isAsked && (
-        <Confirm title="Reset this key?" action="Reset" onConfirm={reset} onCancel={() => setAsked(false)}>
-          <p>
-            <code>{data.key}</code>
-          </p>
-          <p>It forgets {usedText(data)}. Its next requests start with the whole limits. This cannot be taken back.</p>
-        </Confirm>
-      )}
     </>
   )
 }
@@ -101,6 +88,8 @@ function standing({ limits, fixed, tierUnknown }: Inspection, ageMs: number): st
   if (tierUnknown) return 'Its tier comes from the request, so its limits are not known here.'
   if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
+  const block = limits.find((limit) => limit.block)
+  if (block) return `It is blocked; that ends in ${formatDuration(Math.max(0, block.resetMs - ageMs))}.`
   if (limits.some(({ windowMs, retryAfterMs }) => windowMs === 0 && retryAfterMs !== null && retryAfterMs > 0))
     return 'It is denied now; its next unit passes when one in flight ends.'
   const waits = limits.map(({ retryAfterMs }) =>
@@ -111,13 +100,6 @@ function standing({ limits, fixed, tierUnknown }: Inspection, ageMs: number): st
   return Number.isFinite(longest)
     ? `It is denied now; its next unit passes in ${formatDuration(longest)}.`
     : 'It is denied, and nothing ever passes.'
-}
-
-function usedText({ limits, holds }: Inspection): string {
-  const used = limits.map(
-    ({ name, amount, remaining }) => `${Math.max(0, amount - remaining).toLocaleString('en')} of ${name}`,
-  )
-  return [...used, ...(holds.length > 0 ? [`${holds.length} open holds`] : [])].join(', ')
 }
 
 function Holds({ holds }: Pick<Inspection, 'holds'>) {

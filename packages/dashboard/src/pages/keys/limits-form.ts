@@ -63,10 +63,12 @@ function specsOf({ override, written, limits }: Inspection): readonly Spec[] {
   const spec = override?.limits ?? written
   if (typeof spec === 'string') return []
   if (spec !== null) return [spec].flat() as Spec[]
-  return limits.map(({ name, amount, windowMs }) => {
-    if (windowMs === 0) return { name, amount, algorithm: 'concurrency' }
-    return name in labels ? { [name]: amount } : { name, amount, per: per(windowMs) }
-  })
+  return limits
+    .filter(({ block }) => !block)
+    .map(({ name, amount, windowMs }) => {
+      if (windowMs === 0) return { name, amount, algorithm: 'concurrency' }
+      return name in labels ? { [name]: amount } : { name, amount, per: per(windowMs) }
+    })
 }
 
 function per(windowMs: number): string {

@@ -9,15 +9,8 @@ import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatMoment } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
+import { Length } from './length.tsx'
 import { editableLimits, limitsOf, shortText } from './limits-form.ts'
-
-const lengths = [
-  ['900000', '15 minutes'],
-  ['3600000', '1 hour'],
-  ['14400000', '4 hours'],
-  ['86400000', '24 hours'],
-  ['604800000', '7 days'],
-] as const
 
 interface Props {
   readonly inspection: Inspection
@@ -129,21 +122,7 @@ export function Override({ inspection, readable, onChange }: Props) {
               />
             </label>
           ))}
-          <label>
-            <span>for</span>
-            <select
-              class="input"
-              aria-label="for how long"
-              value={length}
-              onChange={(event) => setLength(event.currentTarget.value)}
-            >
-              {lengths.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Length value={length} onChange={setLength} />
           <button class="button" type="submit" disabled={!isChanged}>
             Override …
           </button>
