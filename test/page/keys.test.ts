@@ -241,6 +241,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
     await signIn(looking.page, 'may-only-look')
     await looking.page.getByText('It is blocked').waitFor()
     expect(await looking.page.getByRole('button', { name: /^(Reset|Block|Unblock) …$/ }).count()).toBe(0)
+    await looking.page.getByText('Your token may look, and change nothing.').waitFor()
     await picture(looking.page, 'keys-blocked-read-desktop-light')
     expect(looking.wrong).toEqual([])
     await looking.close()

@@ -72,9 +72,11 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
         <p>{standing(data, ageMs)}</p>
         <Assumed names={['tier']} isNeeded={data.tierUnknown} />
         <div class="gauges">
-          {data.limits.map((limit) => (
-            <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
-          ))}
+          {data.limits
+            .filter((limit) => !limit.block)
+            .map((limit) => (
+              <Gauge key={limit.name} limit={limit} ageMs={ageMs} />
+            ))}
         </div>
         {data.holds.length > 0 && <Holds holds={data.holds} />}
       </Panel>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError, api, apiAnswer } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
+import { person } from '../../api/session.ts'
 import type { Inspection, Policy } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
@@ -9,6 +10,7 @@ import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatMoment } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
+import { useValue } from '../../hooks/value.ts'
 import { Length } from './length.tsx'
 import { editableLimits, limitsOf, shortText } from './limits-form.ts'
 
@@ -28,7 +30,8 @@ export function Override({ inspection, readable, onChange }: Props) {
   const [done, setDone] = useState<Done>()
   const [isBusy, setBusy] = useState(false)
   const { override } = inspection
-  const readOnly = policy.data?.readOnly
+  const isAdmin = useValue(person).role === 'admin'
+  const readOnly = isAdmin ? policy.data?.readOnly : 'Your token may look, and change nothing.'
   const until = new Date(Date.now() + Number(length)).toISOString()
   const isExpired = override?.until !== undefined && new Date(override.until).getTime() <= Date.now()
 
