@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { compilePolicy } from 'sluice/policy'
 import { waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,6 +22,19 @@ test('the demo shows everything within its first two minutes, and again every fe
 
 test('the demo has a policy that compiles, tight or not', () => {
   for (const each of Object.values(rpm)) expect(compilePolicy(policyOf(each)).rules).toHaveLength(4)
+})
+
+test('the demo runs without a terminal, and ends when it is told to', async () => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('dist/main.js', import.meta.url))], {
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const [text] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
+  const [url] = /http:[^#]+/.exec(String(text))!
+  expect(await fetch(`${url}health`)).toMatchObject({ ok: true })
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
 })
 
 describe('while the demo runs', () => {

@@ -10,5 +10,7 @@ console.log(`
   Six tenants, one of them noisy. Redis is away for 20 s after 40 s, the policy changes after 80 s, the vendor fails
   after 100 s. Ctrl-C ends it.
 `)
-process.stdin.on('data', () => console.log(`  page  ${link()}`)).unref()
+process.stdin.on('data', () => console.log(`  page  ${link()}`))
+// A file such as /dev/null has no unref: it ends by itself.
+process.stdin.unref?.()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close())
