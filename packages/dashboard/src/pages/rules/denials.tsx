@@ -24,7 +24,7 @@ export function Denials({ denials }: { readonly denials: readonly Denial[] }) {
 
 const words: Readonly<Record<string, string>> = {
   'missing-key': 'no key in the request',
-  blocked: 'blocked for a while',
+  blocked: 'blocked',
   forbidden: 'denied by the policy',
 }
 
