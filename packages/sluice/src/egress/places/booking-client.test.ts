@@ -55,6 +55,19 @@ describe('when shared state cannot be reached', () => {
     expect(first.client.last!.used[0]).toBeGreaterThanOrEqual(4)
   })
 
+  test('what a replica was granted just before counts in its share', async () => {
+    const world = worldOf([perSecond(4)], { onStoreFailure: 'local' })
+    const process = world.start(20)
+    await world.clock.advance(5250)
+    process.isCut = true
+    await world.clock.advance(4000)
+    expect(process.client.outage).toBe('local')
+    process.isCut = false
+    await world.clock.advance(4000)
+    expect(process.client.outage).toBeUndefined()
+    expect(mostInAnyPeriod(world.arrivals, 1000)).toBe(4)
+  })
+
   test('a replica that does not know how many share the limit grants nothing, unless it was told', async () => {
     for (const [replicas, wanted] of [
       [undefined, 0],

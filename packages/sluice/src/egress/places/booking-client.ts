@@ -313,6 +313,7 @@ export class BookingClient implements Booker {
       onReply: (reply, sentMs, receivedMs) => this.#replied(side, reply, sentMs, receivedMs),
       onFailure: nothing,
     })
+    if (mode === 'local') side.inherit(this.#shared)
     this.#local = side
     side.loop.exchangeSoon()
   }

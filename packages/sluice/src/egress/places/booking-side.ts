@@ -118,9 +118,15 @@ export class BookingSide implements GrantOwner {
     this.#options.onEnd()
   }
 
+  /** What shared state granted just before an outage counts in its share; it is reported there. */
+  inherit(other: BookingSide): void {
+    for (const grant of other.#issued.kept) this.#issued.keep(grant)
+  }
+
   /** Grants of an outage count in shared state once that is back. */
   adopt(other: BookingSide): void {
     for (const grant of other.#issued.kept) {
+      if (this.#issued.keeps(grant)) continue
       grant.isLate = true
       this.#issued.add(grant)
     }

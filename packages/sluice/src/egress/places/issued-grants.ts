@@ -27,6 +27,15 @@ export class IssuedGrants {
     this.#kept.add(grant)
   }
 
+  /** Counts here too, but is reported elsewhere. */
+  keep(grant: Grant): void {
+    this.#kept.add(grant)
+  }
+
+  keeps(grant: Grant): boolean {
+    return this.#kept.has(grant)
+  }
+
   /** Nothing was written on it. */
   drop(grant: Grant): void {
     this.#open.delete(grant)
