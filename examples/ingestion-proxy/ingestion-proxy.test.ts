@@ -98,6 +98,19 @@ test('a proxy that was killed with calls in flight goes on once it is started ag
   await next.proxy.stop('SIGKILL')
 })
 
+test('a proxy that ends answers what it has sent, and refuses what still waits without sending it', async () => {
+  const { proxy, url } = await startProxies(1, { NIVODA_PROXY_RATE_LIMIT: '2', DRAIN_MS: '4000' })
+  const answers = Array.from({ length: 20 }, () => post(url).then(({ status }) => status))
+  const { metricsUrl } = await proxy.event('started')
+  const waiting = async () =>
+    /sluice_egress_waiting\S* (\d+)/.exec(await (await fetch(`${metricsUrl}/metrics`)).text())?.[1]
+  await waitFor(async () => Number(await waiting()) === 20 - vendor.arrivals.length)
+  await proxy.stop()
+  const statuses = await Promise.all(answers)
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(vendor.arrivals.length)
+})
+
 test('the proxy calls the endpoint as it is given, with credentials and without what callers send', async () => {
   const { proxy, url } = await startProxies(1, { INTERNAL_SERVICE_TOKEN_NEXT: 'next' })
   expect((await post(url, {})).status).toBe(401)
@@ -176,6 +189,13 @@ test.each([
   ],
   [{ RATE_LIMIT_ON_REDIS_FAILURE: 'maybe' }, 'RATE_LIMIT_ON_REDIS_FAILURE is maybe: use closed, local, open'],
   [{ NIVODA_ENDPOINT: 'nivoda' }, 'NIVODA_ENDPOINT is nivoda: use https://api.nivoda.net/graphql'],
+  [
+    { NIVODA_ENDPOINT: 'https://user:secret@nivoda' },
+    'NIVODA_ENDPOINT has credentials: use NIVODA_USERNAME and NIVODA_PASSWORD for them',
+  ],
+  [{ NIVODA_USERNAME: '' }, 'NIVODA_USERNAME is not set: set both, or none'],
+  [{ NIVODA_ARRIVAL: 'soon' }, 'NIVODA_ARRIVAL is soon: use auto, response or a duration such as 50ms'],
+  [{ REDIS_URL: 'http://redis:6379' }, 'REDIS_URL is http://redis:6379: use redis://host:6379'],
 ])('a wrong value is one line and an exit code: %j', async (wrong, line) => {
   const proxy = start('main', { ...env, ...wrong })
   expect(await proxy.ended).toBe(2)

@@ -10,8 +10,11 @@ test.each([
   ['PORT=1.5', 'PORT is 1.5: use a whole number from 0', (env) => env.whole('PORT', 3000)],
   ['WAIT_MS=1e12', 'WAIT_MS is 1e12: use a whole number from 0 to 2147483647', (env) => env.whole('WAIT_MS', 5)],
   ['RATE=7', 'RATE is 7: use a number from 0 to 1', (env) => env.number('RATE', 0.1, { most: 1 })],
+  ['WAIT_MS=99999999999', 'use a whole number from 0 to 2147483647', (env) => env.whole('WAIT_MS', 1)],
   ['RATE=', 'RATE is not set: use https://host', (env) => env.required('RATE', hint)],
   ['WHERE=here', 'WHERE is here: use https://host', (env) => env.url('WHERE', hint)],
+  ['WHERE=host:80/path', 'WHERE is host:80/path: use https://host', (env) => env.url('WHERE', hint)],
+  ['WHERE=ftp://host', 'WHERE is ftp://host: use https://host', (env) => env.url('WHERE', hint)],
   ['WHERE=here', 'WHERE is here: use a URL', (env) => env.optionalUrl('WHERE')],
   ['REDIS_URL=http://h', 'REDIS_URL is http://h: use redis://host:6379', (env) => connectRedis(env, () => undefined)],
   // Passwords are not for logs.

@@ -20,7 +20,7 @@ const attempts = 8
  * The token goes to the proxy only, the credentials to the vendor only.
  */
 export function vendorCalls(env: Env, log: Log): CallVendor {
-  const base = env.optionalUrl('NIVODA_PROXY_BASE_URL')
+  const base = env.optionalUrl('NIVODA_PROXY_BASE_URL', 'use http://ingestion-proxy:3001')
   const { endpoint, authorization } = base === undefined ? readVendor(env) : { endpoint: '', authorization: undefined }
   const url = base === undefined ? endpoint : new URL('/graphql', base).href
   const token = base === undefined ? undefined : env.required('INTERNAL_SERVICE_TOKEN', 'use the secret of the proxy')

@@ -3,7 +3,7 @@ export class SettingError extends Error {
   override readonly name = 'SettingError'
 }
 
-/** What a number may be. Left out: 0 or more. */
+/** What a number may be. Left out: from 0 to 2147483647, the longest time in ms that a timer takes. */
 export interface Range {
   readonly least?: number
   readonly most?: number
@@ -16,7 +16,7 @@ export interface Env {
   /** `hint` says what to set it to. */
   required(name: string, hint: string): string
   url(name: string, hint: string): string
-  optionalUrl(name: string): string | undefined
+  optionalUrl(name: string, hint?: string): string | undefined
   number(name: string, otherwise: number, range?: Range): number
   whole(name: string, otherwise: number, range?: Range): number
   choice<Choice extends string>(name: string, among: readonly Choice[], otherwise: Choice): Choice
@@ -29,6 +29,21 @@ export const withoutPassword = (address: string): string => address.replace(/^.*
 
 /** What a timer can wait for; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
+/** Schemes that name the same kind of server. */
+const schemes = [
+  ['http:', 'https:'],
+  ['postgres:', 'postgresql:'],
+  ['redis:', 'rediss:'],
+]
+
+/** Whether it is an address with a host, and of the same kind as the one in the hint. */
+export function isAddress(value: string, hint: string): boolean {
+  const usual = /\w+:(?=\/\/)/.exec(hint)?.[0] ?? ''
+  const allowed = schemes.find((each) => each.includes(usual))
+  if (!URL.canParse(value)) return false
+  const { protocol, host } = new URL(value)
+  return host !== '' && (allowed === undefined || allowed.includes(protocol))
+}
 
 export function readEnv(env: Readonly<Record<string, string | undefined>> = process.env): Env {
   const optional = (name: string): string | undefined => env[name]?.trim() || undefined
@@ -38,7 +53,7 @@ export function readEnv(env: Readonly<Record<string, string | undefined>> = proc
     return value
   }
   const checked = (name: string, value: string, hint: string): string => {
-    if (URL.canParse(value)) return value
+    if (isAddress(value, hint)) return value
     throw new SettingError(`${name} is ${withoutPassword(value)}: ${hint}`)
   }
   const numeric = (what: string, isGood: (value: number) => boolean): Env['number'] => {
@@ -53,9 +68,9 @@ export function readEnv(env: Readonly<Record<string, string | undefined>> = proc
     ...{ optional, required },
     text: (name, otherwise) => optional(name) ?? otherwise,
     url: (name, hint) => checked(name, required(name, hint), hint),
-    optionalUrl(name) {
+    optionalUrl(name, hint = 'use a URL') {
       const value = optional(name)
-      return value === undefined ? undefined : checked(name, value, 'use a URL')
+      return value === undefined ? undefined : checked(name, value, hint)
     },
     number: numeric('number', Number.isFinite),
     whole: numeric('whole number', Number.isSafeInteger),

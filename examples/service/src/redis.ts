@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { type Env, SettingError, withoutPassword } from './env.ts'
+import { type Env, isAddress, SettingError, withoutPassword } from './env.ts'
 import type { Log } from './main.ts'
 
 /**
@@ -46,8 +46,10 @@ export async function findRedis(env: Env, log: Log): Promise<Redis | Cluster | u
 
 function open(env: Env, usual: string | undefined): Redis | Cluster {
   const [urls, sentinels] = [env.list('REDIS_URL'), env.list('REDIS_SENTINELS')]
-  const wrong = urls.find((url) => !(URL.canParse(url) && /^rediss?:\/\//.test(url)))
-  if (wrong !== undefined) throw new SettingError(`REDIS_URL is ${withoutPassword(wrong)}: use redis://host:6379`)
+  const hint = 'use redis://host:6379'
+  // Anything else would be taken for the path of a socket, and tried for ever.
+  const wrong = urls.find((url) => !isAddress(url, hint))
+  if (wrong !== undefined) throw new SettingError(`REDIS_URL is ${withoutPassword(wrong)}: ${hint}`)
   const retryStrategy = (times: number): number => Math.min(times * 50, 2000)
   const options = { maxRetriesPerRequest: 1, retryStrategy }
   if (sentinels.length > 0) {
@@ -60,6 +62,6 @@ function open(env: Env, usual: string | undefined): Redis | Cluster {
   }
   if (urls.length > 1) return new Cluster(urls, { clusterRetryStrategy: retryStrategy })
   const [url = usual] = urls
-  if (url === undefined) throw new SettingError('REDIS_URL is not set: use redis://host:6379')
+  if (url === undefined) throw new SettingError(`REDIS_URL is not set: ${hint}`)
   return new Redis(url, options)
 }

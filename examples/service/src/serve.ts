@@ -14,6 +14,8 @@ export interface ServingOptions {
   readonly env: Env
   readonly log: Log
   readonly port: number
+  /** After half of `DRAIN_MS`: answers requests that still wait with a refusal, and ends the rest within the other half. */
+  hurry?(withinMs: number): Promise<unknown>
   /** Ends what the routes use, after the last request was answered. */
   close(): Promise<unknown>
 }
@@ -29,7 +31,16 @@ export interface Serving {
  * Listens at `HOST` and `PORT`, with `/health` and `/ready` beside the routes. Metrics are on `METRICS_PORT`, so that
  * they are never public. SIGTERM and SIGINT drain; a second signal ends the process at once.
  */
-export async function serve({ handler, registry, env, log, port, ready, close }: ServingOptions): Promise<Serving> {
+export async function serve({
+  handler,
+  registry,
+  env,
+  log,
+  port,
+  ready,
+  hurry,
+  close,
+}: ServingOptions): Promise<Serving> {
   const host = env.text('HOST', '0.0.0.0')
   const drainMs = env.whole('DRAIN_MS', 10_000)
   let isDraining = false
@@ -62,10 +73,13 @@ export async function serve({ handler, registry, env, log, port, ready, close }:
     // http.Server.close would also cut connections that seem idle while a request is on its way.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
     const idle = setInterval(() => server.closeIdleConnections(), 250)
-    const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+    const timers = [
+      setTimeout(() => void hurry?.(drainMs / 2), drainMs / 2),
+      setTimeout(() => server.closeAllConnections(), drainMs),
+    ]
     await closed
     clearInterval(idle)
-    clearTimeout(timer)
+    timers.forEach(clearTimeout)
     metrics.close()
     metrics.closeAllConnections()
     await close()
