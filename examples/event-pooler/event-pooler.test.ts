@@ -46,6 +46,7 @@ test('nothing is lost over all load levels, kills and an outage', { timeout: 150
   await collector.stop()
   const failing = async () => (await readState(dir)).consecutiveFailures >= 2
   await waitFor(failing, { ...slow, describe: 'failures' })
+  expect(agents[1]?.logged('flush_failed')).toBeGreaterThan(0)
   const before = await arrived()
   collector = await runCollector(port, file, 50)
   await waitFor(async () => (await arrived()) > before, { ...slow, describe: 'the events of the outage' })

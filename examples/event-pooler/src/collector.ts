@@ -2,7 +2,7 @@
 // uses the load of its process.
 import { appendFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { answerErrors, logTo, readEnv, runMain, serve } from 'example-service'
+import { answerErrors, logTo, readEnv, runMain, SettingError, serve } from 'example-service'
 import express, { type Request } from 'express'
 import { Registry } from 'prom-client'
 import { createLimiter, filePolicy, limiterMetrics, openPolicy } from 'sluice'
@@ -15,6 +15,9 @@ const path = '/api/v1/ai/pooler'
 await runMain(async () => {
   const [env, log] = [readEnv(), logTo('event-collector')]
   const file = env.text('EVENTS_FILE', 'events.ndjson')
+  await appendFile(file, '').catch((error) => {
+    throw new SettingError(`EVENTS_FILE is ${file}: it cannot be written (${error.code})`)
+  })
   const policyFile = env.text('POLICY_FILE', fileURLToPath(new URL('../sluice.yaml', import.meta.url)))
   const policy = await openPolicy(filePolicy(policyFile))
   const limiter = await createLimiter({ policy })

@@ -72,6 +72,8 @@ export async function collectedIds(file: string): Promise<string[]> {
 export interface RunningAgent {
   /** What it has stored so far. */
   acknowledged(): string[]
+  /** How many lines of its log have this event. */
+  logged(event: string): number
   kill(): Promise<void>
   stop(): Promise<void>
 }
@@ -81,6 +83,7 @@ export function runAgent(dir: string, endpoint: string, env: Readonly<Record<str
   const agent = runProgram([join(home, 'dist', 'main.js')], given)
   return {
     acknowledged: () => agent.events('stored').map(({ id }) => String(id)),
+    logged: (event) => agent.events(event).length,
     kill: () => agent.stop('SIGKILL'),
     stop: () => agent.stop(),
   }

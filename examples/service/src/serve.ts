@@ -77,6 +77,8 @@ export async function serve({
       setTimeout(() => void hurry?.(drainMs / 2), drainMs / 2),
       setTimeout(() => server.closeAllConnections(), drainMs),
     ]
+    // What was answered meanwhile is kept open otherwise, until the caller uses it again.
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
     await closed
     clearInterval(idle)
     timers.forEach(clearTimeout)
