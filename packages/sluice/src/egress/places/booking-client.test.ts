@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../core/errors.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import type { BookedLimit } from '../booking/messages.ts'
+import type { BookedLimit, Step } from '../booking/messages.ts'
 import { seeded } from '../testing/random-history.ts'
 import { mostInAnyPeriod } from '../testing/vendor.ts'
 import { BookingClient } from './booking-client.ts'
@@ -161,6 +161,48 @@ describe('after shared state was lost', () => {
       expect(mostInAnyPeriod(world.arrivals, 60_000)).toBeLessThan(afterLoss === 'wait' ? 61 : 120)
     },
   )
+})
+
+describe('what an idle process shows', () => {
+  const pauseOf = (ms: number): Step => ({
+    ...{ op: 'pause', scope: '', ms, sentAgoMs: 0, chance: 0, maxMs: 60_000, refused: true },
+  })
+
+  test('a loss and a pause end without another call', async () => {
+    const world = worldOf([perSecond(4)])
+    const process = world.start(0)
+    await Promise.all([world.call(process), world.clock.advance(3000)])
+    world.server.wipe()
+    const refused = world.call(process, { maxWaitMs: 700 }).catch((error: unknown) => error)
+    await world.clock.advance(600)
+    expect(process.client.last!.recoveringMs).toBeGreaterThan(1000)
+    await world.clock.advance(200)
+    const { retryAfterMs } = (await refused) as { retryAfterMs: number }
+    expect(retryAfterMs).toBeGreaterThanOrEqual(process.client.last!.recoveringMs)
+    await world.clock.advance(3000)
+    expect(process.client.last).toMatchObject({ recoveringMs: 0, pausedMs: 0 })
+    void process.client.ask(pauseOf(20_000))
+    await world.clock.advance(5000)
+    expect(process.client.last!.pausedMs).toBeGreaterThan(10_000)
+    expect(process.client.last!.pausedMs).toBeLessThan(16_000)
+    await world.clock.advance(16_000)
+    expect(process.client.last!.pausedMs).toBe(0)
+  })
+
+  test('the queue of others is gone when it is gone', async () => {
+    const world = worldOf([perSecond(4)])
+    const [idle, busy] = [world.start(0), world.start(0)]
+    await Promise.all([world.call(idle), world.clock.advance(4000)])
+    void idle.client.ask(pauseOf(5000))
+    for (let i = 0; i < 10; i++) void world.call(busy)
+    await world.clock.advance(500)
+    void world.call(idle, { maxWaitMs: 4000 }).catch(() => undefined)
+    await world.clock.advance(4000)
+    expect(idle.client.last!.depth).toBe(10)
+    await world.clock.advance(12_000)
+    expect(busy.client.waiting).toBe(0)
+    expect(idle.client.last).toMatchObject({ depth: 0, used: [0] })
+  })
 })
 
 describe('live changes', () => {

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { unitOf } from '../booking/limit.ts'
 import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
+import { agedReply } from './aged-reply.ts'
 import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
 import { BookingSide } from './booking-side.ts'
 import type { PendingStep } from './exchange-loop.ts'
@@ -39,6 +40,7 @@ export class BookingClient implements Booker {
   #askTimer: Timer | undefined
   #closed = false
   #last: ExchangeReply | undefined
+  #lastMs = 0
 
   constructor(options: BookerOptions) {
     this.#options = options
@@ -68,7 +70,7 @@ export class BookingClient implements Booker {
 
   get last(): ExchangeReply | undefined {
     if (this.#shared.inProcess && this.#last && !this.#closed) this.#shared.loop.exchangeNow()
-    return this.#last
+    return this.#last && agedReply(this.#last, this.#clock.monotonic() - this.#lastMs)
   }
 
   get widenedMs(): number {
@@ -246,7 +248,7 @@ export class BookingClient implements Booker {
   /** How long the calls that wait take, at the rate that the limits allow; at least until the next turn. */
   #drainMs(): number {
     const { limits } = this.#options.rules()
-    const { depth = 0, recoveringMs = 0, pausedMs = 0 } = this.#last ?? {}
+    const { depth = 0, recoveringMs = 0, pausedMs = 0 } = this.last ?? {}
     const waiting = Math.max(depth, this.#waiters.size)
     const rounds = limits.map(({ amount, periodMs }) => ((waiting + 1) * periodMs) / amount)
     return Math.max(1, recoveringMs, pausedMs, ...rounds)
@@ -264,6 +266,7 @@ export class BookingClient implements Booker {
 
   #replied(side: BookingSide, reply: ExchangeReply, sentMs: number, receivedMs: number): void {
     this.#last = reply
+    this.#lastMs = receivedMs
     for (const { id, number } of reply.grants) {
       const waiter = this.#waiters.get(id)
       if (waiter === undefined) {
@@ -331,8 +334,9 @@ export class BookingClient implements Booker {
   #armRenew(): void {
     this.#clock.clearTimeout(this.#renewTimer)
     this.#renewTimer = undefined
-    const isUsed = this.#last?.used.some((units) => units > 0)
-    // While anything is taken, the logs of long limits are copied in case shared state is lost.
+    // While anything is taken, the logs of long limits are copied in case shared state is lost. A queue is looked at
+    // until it is empty.
+    const isUsed = this.#last && (this.#last.depth > 0 || this.#last.used.some((units) => units > 0))
     if (this.#closed || (this.#waiters.size === 0 && this.#shared.isIdle && !isUsed)) return
     this.#renewTimer = this.#clock.setTimeout(() => this.#shared.loop.exchangeSoon(), renewMs)
     this.#renewTimer.unref?.()
