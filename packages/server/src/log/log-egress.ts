@@ -17,6 +17,12 @@ export function logEgress(egress: Egress, log: Logger): () => void {
         'the vendor refused although there was room; calls count as longer on their way',
       ),
     ),
+    egress.on('stateMissed', ({ upstream, ms }) =>
+      log.warn({ upstream, ms }, 'the shared state of an upstream was lost, or is new; nothing is granted meanwhile'),
+    ),
+    egress.on('paced', ({ upstream, ms }) =>
+      log.warn({ upstream, ms }, 'earlier calls are not known; calls are paced meanwhile, to under twice a limit'),
+    ),
     egress.on('retried', ({ upstream, attempt, delayMs, reason }) =>
       retries('a call is made again', () => ({ upstream, attempt, delayMs: Math.round(delayMs), reason })),
     ),

@@ -8,6 +8,8 @@ export const egressEventNames: Readonly<Record<keyof EgressEvents, true>> = {
   failed: true,
   paused: true,
   widened: true,
+  stateMissed: true,
+  paced: true,
   retried: true,
   hookFailed: true,
   storeFailed: true,
@@ -42,6 +44,14 @@ export interface EgressEvents {
   paused: { readonly upstream: string; readonly scope: string; readonly ms: number; readonly status: number }
   /** The vendor refused a call although our log had room for it: requests count as longer on their way from now on. */
   widened: { readonly upstream: string; readonly arrivalMs: number }
+  /** Shared state is missing, as it was lost or is new: nothing is granted for so long. */
+  stateMissed: { readonly upstream: string; readonly ms: number }
+  /**
+   * A limit's calls are spread over its period for so long, as what was sent before is not known: after a loss of
+   * state that no process outlived, at the very first start, or where the limit is new. With what was sent before, that
+   * is under twice its amount.
+   */
+  paced: { readonly upstream: string; readonly ms: number }
   /** A call is made again. */
   retried: { readonly upstream: string; readonly attempt: number; readonly delayMs: number; readonly reason: string }
   /** `classify` or `settle` threw or returned what cannot be; it counts as no answer. */

@@ -45,8 +45,10 @@ function waitTexts(name: string, last: ExchangeReply | undefined): readonly stri
   if (last === undefined) return []
   const { recoveringMs, pacedMs, pausedMs, widenedMs, widenedForMs } = last
   const texts = [
-    recoveringMs > 0 && `lost its shared state; nothing is granted for ${formatDuration(recoveringMs)}`,
-    recoveringMs === 0 && pacedMs > 0 && `lost its shared state; calls are paced for ${formatDuration(pacedMs)}`,
+    recoveringMs > 0 && `lost its shared state, or is new; nothing is granted for ${formatDuration(recoveringMs)}`,
+    recoveringMs === 0 &&
+      pacedMs > 0 &&
+      `does not know all calls of its period; calls are paced for ${formatDuration(pacedMs)}, to under twice a limit`,
     pausedMs > 0 && `is paused by its vendor for ${formatDuration(pausedMs)}`,
     widenedMs > 0 &&
       `was refused although there was room; requests count as ${widenedMs} ms on their way for ${formatDuration(widenedForMs)}`,

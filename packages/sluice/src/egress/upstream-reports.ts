@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { RefusedError, UpstreamError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
+import type { SlowedBy } from './places/booker.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
 
 /**
@@ -55,6 +56,10 @@ export class UpstreamReports {
 
   widened(arrivalMs: number): void {
     this.#events.emit('widened', { upstream: this.#upstream, arrivalMs })
+  }
+
+  slowed(by: SlowedBy, ms: number): void {
+    this.#events.emit(by, { upstream: this.#upstream, ms })
   }
 
   hookFailed(hook: string, error: Error): void {

@@ -85,6 +85,7 @@ export class UpstreamRuntime {
       deadlineMs: options.deadlineMs,
       replicas: options.replicas,
       onFailure: (error) => this.reports.storeFailed(error),
+      onSlowed: (by, ms) => this.reports.slowed(by, ms),
     }
     this.#booking = this.#newBooking()
   }

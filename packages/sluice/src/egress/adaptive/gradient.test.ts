@@ -43,6 +43,7 @@ describe('adaptive concurrency', () => {
       onStoreFailure: () => 'closed',
       replicas: undefined,
       onFailure: () => undefined,
+      onSlowed: () => undefined,
     })
     const booker = new AdaptiveBooker({ inner, clock, upstream: 'v', bounds, maxQueue: () => 10_000 })
     const server = new Server()

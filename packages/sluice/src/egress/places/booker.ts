@@ -5,6 +5,9 @@ import type { OutageMode } from './outage.ts'
 import type { BookingPort } from './ports/booking-port.ts'
 import type { MemoryPort } from './ports/memory-port.ts'
 
+/** Why calls wait although the limits have room: shared state was lost or is new, or calls are paced. */
+export type SlowedBy = 'stateMissed' | 'paced'
+
 /** What a booker needs. */
 export interface BookerOptions {
   readonly port: BookingPort | MemoryPort
@@ -21,6 +24,8 @@ export interface BookerOptions {
   readonly replicas: number | undefined
   readonly deadlineMs: number
   readonly onFailure: (error: Error) => void
+  /** From now on nothing is granted, or calls are paced, for so long (ms): what was sent before is not known. */
+  readonly onSlowed: (by: SlowedBy, ms: number) => void
 }
 
 export interface Booking {

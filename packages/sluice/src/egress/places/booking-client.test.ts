@@ -117,6 +117,7 @@ describe('when shared state cannot be reached', () => {
       },
       onStoreFailure: () => 'closed',
       onFailure: () => expect.unreachable(),
+      onSlowed: () => expect.unreachable(),
     })
     const booking = { tenant: '', weight: 1, priorityMs: 0, scope: '', units: {}, first: true, maxWaitMs: 5000 }
     const given = grantOf(client, { ...booking, arrivedMs: clock.monotonic() })
@@ -158,6 +159,10 @@ describe('after shared state was lost', () => {
       const since = world.arrivals.filter((at) => at > lostMs)
       expect(since[0]! - lostMs > 59_000).toBe(afterLoss === 'wait')
       if (afterLoss === 'pace') expect(since[0]! - lostMs).toBeLessThan(3500)
+      expect(world.slowed.map(([by]) => by)).toEqual(['stateMissed', 'paced'])
+      const [silentMs, pacedMs] = world.slowed.map(([, ms]) => ms)
+      expect(silentMs).toBeLessThanOrEqual(3000)
+      expect(pacedMs).toBeGreaterThan(55_000)
       expect(mostInAnyPeriod(world.arrivals, 60_000)).toBeLessThan(afterLoss === 'wait' ? 61 : 120)
     },
   )

@@ -3,7 +3,7 @@ import { unitOf } from '../booking/limit.ts'
 import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import { agedReply } from './aged-reply.ts'
-import type { Booker, BookerOptions, Booking, BookingObserver } from './booker.ts'
+import type { Booker, BookerOptions, Booking, BookingObserver, SlowedBy } from './booker.ts'
 import { BookingSide } from './booking-side.ts'
 import type { PendingStep } from './exchange-loop.ts'
 import { type OutageMode, outageMode, outageRules } from './outage.ts'
@@ -41,6 +41,7 @@ export class BookingClient implements Booker {
   #closed = false
   #last: ExchangeReply | undefined
   #lastMs = 0
+  #slowedBy: SlowedBy | undefined
 
   constructor(options: BookerOptions) {
     this.#options = options
@@ -267,6 +268,7 @@ export class BookingClient implements Booker {
   #replied(side: BookingSide, reply: ExchangeReply, sentMs: number, receivedMs: number): void {
     this.#last = reply
     this.#lastMs = receivedMs
+    if (side === this.#shared) this.#noticeSlow(reply)
     for (const { id, number } of reply.grants) {
       const waiter = this.#waiters.get(id)
       if (waiter === undefined) {
@@ -291,6 +293,12 @@ export class BookingClient implements Booker {
     this.#armRenew()
     const inMs = reply.askInUs / 1000 - (receivedMs - sentMs)
     this.#armAsk(side, reply.recoveringMs > 0 ? Math.min(inMs, recoveringMs) : inMs)
+  }
+
+  #noticeSlow({ recoveringMs, pacedMs }: ExchangeReply): void {
+    const by = recoveringMs > 0 ? 'stateMissed' : pacedMs > 0 ? 'paced' : undefined
+    if (by !== undefined && by !== this.#slowedBy) this.#options.onSlowed(by, recoveringMs || pacedMs)
+    this.#slowedBy = by
   }
 
   // Outages

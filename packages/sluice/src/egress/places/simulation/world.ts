@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { StoreError } from '../../../core/errors.ts'
 import type { BookedLimit, BookingRules, Step } from '../../booking/messages.ts'
 import { seeded } from '../../testing/random-history.ts'
-import type { Booker, Booking } from '../booker.ts'
+import type { Booker, Booking, SlowedBy } from '../booker.ts'
 import { BookingClient } from '../booking-client.ts'
 import type { Grant } from '../grant.ts'
 import type { BookingPort } from '../ports/booking-port.ts'
@@ -57,6 +57,8 @@ export class World {
   readonly server: SimulatedServer
   readonly processes: SimulatedProcess[] = []
   readonly arrivals: number[] = []
+  /** What processes noticed of lost state, and for how long. */
+  readonly slowed: [SlowedBy, number][] = []
   messages = 0
   rules: BookingRules
   readonly #options: WorldOptions
@@ -91,6 +93,7 @@ export class World {
         replicas,
         deadlineMs: 500,
         onFailure: () => undefined,
+        onSlowed: (by, ms) => this.slowed.push([by, ms]),
       }),
       clock,
       ...{ gapMs: 0, isCut: false },
