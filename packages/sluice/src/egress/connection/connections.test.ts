@@ -87,6 +87,16 @@ describe('connections', () => {
     expect(bodies).toEqual(Array.from({ length: 30 }, (_, i) => `${i}`))
   })
 
+  test('of a vendor that has ended one early, without announcing it, are not used again before that shows', async () => {
+    const vendor = await vendorOf((socket) => socket.on('data', () => socket.end(ok)))
+    const egress = await egressTo(vendor)
+    const post = async (): Promise<string> => (await egress.fetch(vendor.origin, { method: 'POST', body: '{}' })).text()
+    await post()
+    await expect.poll(() => vendor.sockets.size).toBe(0)
+    for (let round = 0; round < 10; round++)
+      expect(await Promise.all(Array.from({ length: 40 }, post))).toEqual(Array(40).fill('ok'))
+  })
+
   test('are not used any more a while before the vendor closed others that were idle', async () => {
     const times: number[] = []
     const vendor = await vendorOf((socket) =>

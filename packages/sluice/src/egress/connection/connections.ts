@@ -49,6 +49,8 @@ export class Connections {
   #opening = 0
   #returning = 0
   #idleLimitMs = idleMs
+  /** The vendor has ended a connection soon after a response, or in it. */
+  #endsEarly = false
   #isClosed = false
 
   constructor(options: ConnectionsOptions) {
@@ -86,12 +88,15 @@ export class Connections {
 
   /** The response has ended. */
   giveBack(connection: Connection): void {
-    // Undici ends what cannot be used again after it has reported the end of the response.
     this.#returning += 1
-    queueMicrotask(() => {
+    const add = (): void => {
       this.#returning -= 1
       this.#add(connection)
-    })
+    }
+    // Undici ends what cannot be used again after it has reported the end of the response. A vendor that ends
+    // connections early may be ending this one: the next poll of the event loop shows that.
+    if (this.#endsEarly) setImmediate(() => setImmediate(add))
+    else queueMicrotask(add)
   }
 
   /** Ends connections after the requests that they have, or at once. */
@@ -159,7 +164,8 @@ export class Connections {
     socket.once('end', () => {
       const idle = clock.monotonic() - connection.idleSinceMs
       // It will not be used from 3/4 of that time on.
-      if (idle >= leastIdleMs) this.#idleLimitMs = Math.min(this.#idleLimitMs, (idle * 3) / 4)
+      if (idle < leastIdleMs) this.#endsEarly = true
+      else this.#idleLimitMs = Math.min(this.#idleLimitMs, (idle * 3) / 4)
     })
     socket.once('close', () => {
       this.#all.delete(connection)
