@@ -1,3 +1,5 @@
+import { hasDotSegments } from 'sluice/internal'
+
 /** Where a request goes: an upstream by name, and the path on it. */
 export interface ProxyTarget {
   readonly upstream: string
@@ -46,21 +48,5 @@ function pathOf(requestTarget: string): string | undefined {
 function isPlainPath(path: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
   if (path.startsWith('//') || /[\x00-\x20\x7f-\uffff\\#]/.test(path)) return false
-  // Without a dot, written or encoded, no segment can be one.
-  return !/[.%]/.test(path) || path.split('/').every((segment) => !hasDots(segment))
-}
-
-/** Servers behind servers decode more than once. */
-function hasDots(segment: string): boolean {
-  let decoded = segment
-  for (let round = 0; /%[0-9a-f]{2}/i.test(decoded) || (round === 0 && decoded.includes('%')); round++) {
-    try {
-      decoded = decodeURIComponent(decoded)
-    } catch {
-      return true
-    }
-  }
-  // To some servers, what follows a semicolon is not part of the name.
-  const names = decoded.split(/[/\\]/).map((piece) => piece.split(';', 1)[0])
-  return decoded.includes('\0') || names.some((name) => name === '.' || name === '..')
+  return !hasDotSegments(path)
 }

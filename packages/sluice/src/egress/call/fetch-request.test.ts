@@ -37,7 +37,9 @@ test('a form of the platform is sent as a form', async () => {
   expect(await (returned.get('file') as File).text()).toBe('content')
 })
 
-test.each(['/../x', '/a/../../x', '/%2e%2e/x', '\\..\\x', '/.\t./x', 'x', '@elsewhere.example/x'])(
+const outside = ['/../x', '/a/../../x', '/%2e%2e/x', '\\..\\x', '/.\t./x', 'x', '@elsewhere.example/x']
+
+test.each([...outside, '/..;/x', '/..;a=b/x', '/%252e%252e/x', '/a%25252f..%25252fx'])(
   'a call by name cannot leave the path of its upstream: %j',
   async (path) => {
     const { vendor, egress } = await start('/v2')
@@ -49,10 +51,18 @@ test.each(['/../x', '/a/../../x', '/%2e%2e/x', '\\..\\x', '/.\t./x', 'x', '@else
   },
 )
 
+test('a URL that a server might read as one beside the path of an upstream is not below it', async () => {
+  const { vendor, egress } = await start('/v2')
+  for (const path of ['/v2/..;/x', '/v2/%252e%252e/x'])
+    await expect(egress.fetch(vendor.origin + path)).rejects.toMatchObject({ code: 'SLUICE_UNKNOWN_UPSTREAM' })
+  expect(vendor.arrivals).toHaveLength(0)
+})
+
 test.each([
   ['/x', '/v2/x'],
   ['/a/../x?y', '/v2/x?y'],
   ['/x/..hidden', '/v2/x/..hidden'],
+  ['/a;v=1/50%25?q=..;/', '/v2/a;v=1/50%25?q=..;/'],
   ['?y', '/v2?y'],
   ['', '/v2'],
 ])('a call by name to %j goes to %j', async (path, target) => {

@@ -1,3 +1,4 @@
+import { hasDotSegments } from '../../core/dot-segments.ts'
 import type { Report } from '../document/policy-error.ts'
 
 /** What an upstream's address is made of. */
@@ -23,7 +24,11 @@ export function parseOrigin(text: string, path: string, report: Report): Origin 
   return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') || '/' }
 }
 
-/** Whether a path lies at or under a prefix, by whole segments: `/v2` covers `/v2` and `/v2/x`, not `/v20`. */
+/**
+ * Whether a path lies at or under a prefix, by whole segments: `/v2` covers `/v2` and `/v2/x`, neither `/v20` nor what
+ * a server might read as `/v2/../x`.
+ */
 export function isUnder(pathname: string, prefix: string): boolean {
-  return prefix === '/' || pathname === prefix || pathname.startsWith(`${prefix}/`)
+  if (prefix === '/' || pathname === prefix) return true
+  return pathname.startsWith(`${prefix}/`) && !hasDotSegments(pathname.slice(prefix.length))
 }
