@@ -176,6 +176,24 @@ test('a breaker stops calling a vendor that keeps failing', async () => {
   expect(vendor.arrivals).toHaveLength(3)
 })
 
+test('a call that a probe of the breaker keeps out is not asked to come back at once', async () => {
+  const spec = { retry: false as const, breaker: { failures: 1, cooldown: '20ms' } }
+  let probe: ServerResponse | undefined
+  const { vendor, egress } = await start(spec, (_, response, count) => {
+    if (count === 1) refuse(response, {}, 500)
+    else probe = response
+  })
+  expect((await egress.fetch(vendor.origin)).status).toBe(500)
+  const isProbed = (): boolean => {
+    if (probe === undefined) void egress.fetch(vendor.origin).catch(() => undefined)
+    return probe !== undefined
+  }
+  await expect.poll(isProbed).toBe(true)
+  const refused = egress.fetch(vendor.origin)
+  await expect(refused).rejects.toMatchObject({ reason: 'breaker-open', retryAfterMs: 1000 })
+  probe!.end('ok')
+})
+
 test('a call that is aborted after it was written keeps its place until the response begins', async () => {
   const { vendor, egress } = await start(
     { limits: { amount: 1, per: '300ms' }, arrival: 'response' },

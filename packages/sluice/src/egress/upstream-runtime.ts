@@ -36,6 +36,9 @@ export interface RuntimeOptions {
   readonly connect: buildConnector.connector
 }
 
+/** When to ask again while a probe of the breaker is in flight. */
+const probeMs = 1000
+
 /** One upstream in this process: its settings, which follow the policy, and its booker. */
 export class UpstreamRuntime {
   readonly name: string
@@ -147,9 +150,9 @@ export class UpstreamRuntime {
     if (this.#booking instanceof AdaptiveBooker) this.#booking.refused(kind)
   }
 
-  /** For how much longer the breaker stays open. */
+  /** For how much longer the breaker stays open; how long a probe in flight takes is not known. */
   get breakerOpenMs(): number {
-    return this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0
+    return Math.ceil(this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0) || probeMs
   }
 
   leaveBreaker(pass: Pass | undefined, outcome: 'succeeded' | 'failed' | 'cancelled'): void {
