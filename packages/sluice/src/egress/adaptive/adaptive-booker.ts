@@ -7,6 +7,9 @@ import type { Grant, GrantWatcher } from '../places/grant.ts'
 import type { OutageMode } from '../places/outage.ts'
 import { afterLatency, afterRefusal, type Gradient, limitOf, newGradient } from './gradient.ts'
 
+/** What a call counts as taking while that was not measured. */
+const unknownMs = 1000
+
 interface Waiter {
   readonly booking: Booking
   readonly observer: BookingObserver
@@ -67,14 +70,15 @@ export class AdaptiveBooker implements Booker, GrantWatcher {
   book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
     if (this.#waiters.size === 0 && this.#isFree) return this.#start(booking, observer, nowMs)
     const { clock, upstream, maxQueue } = this.#options
-    const about = { position: this.#waiters.size + 1, tenant: booking.tenant }
+    const about = { position: this.#waiters.size + 1, tenant: booking.tenant, retryAfterMs: this.#drainMs }
     if (this.#waiters.size >= maxQueue()) {
       observer.refused(new RefusedError('queue-full', upstream, about))
       return () => {}
     }
     const leftMs = Math.max(0, booking.maxWaitMs - (nowMs - booking.arrivedMs))
     const leave = clock.setTimeout(() => {
-      if (this.#waiters.delete(waiter)) observer.refused(new RefusedError('wait-too-long', upstream, about))
+      if (this.#waiters.delete(waiter))
+        observer.refused(new RefusedError('wait-too-long', upstream, { ...about, retryAfterMs: this.#drainMs }))
     }, leftMs)
     const waiter: Waiter = { booking, observer, leave, giveUp: undefined }
     this.#waiters.add(waiter)
@@ -112,6 +116,12 @@ export class AdaptiveBooker implements Booker, GrantWatcher {
   over(): void {
     this.#inFlight -= 1
     this.#next()
+  }
+
+  /** How long the calls that wait take, by the latency that counts as normal. */
+  get #drainMs(): number {
+    const eachMs = this.#gradient.normalMs || unknownMs
+    return Math.max(1, Math.ceil(((this.#waiters.size + 1) * eachMs) / this.limit))
   }
 
   get #isFree(): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { BookingRules } from '../booking/messages.ts'
+import type { RefusedError } from '../egress-error.ts'
 import { BookingClient } from '../places/booking-client.ts'
 import { memoryPort } from '../places/ports/memory-port.ts'
 import { grantOf, sleep } from '../places/simulation/world.ts'
@@ -48,9 +49,9 @@ describe('adaptive concurrency', () => {
     const booker = new AdaptiveBooker({ inner, clock, upstream: 'v', bounds, maxQueue: () => 10_000 })
     const server = new Server()
     let isOver = false
+    const booking = { tenant: '', weight: 1, priorityMs: 0, scope: '', units: {}, first: true, maxWaitMs: 1e6 }
     const worker = async (): Promise<void> => {
       while (!isOver) {
-        const booking = { tenant: '', weight: 1, priorityMs: 0, scope: '', units: {}, first: true, maxWaitMs: 1e6 }
         const grant = await grantOf(booker, { ...booking, arrivedMs: clock.monotonic() })
         await server.serve(clock)
         grant.answer(clock.monotonic())
@@ -64,6 +65,13 @@ describe('adaptive concurrency', () => {
       await clock.advance(40_000)
       limits.push(booker.limit)
     }
+    const late = grantOf(booker, { ...booking, maxWaitMs: 10, arrivedMs: clock.monotonic() }).catch((error) => error)
+    await clock.advance(20)
+    // About 100 calls are before it, which take 50 ms each.
+    const { reason, retryAfterMs } = (await late) as RefusedError
+    expect(reason).toBe('wait-too-long')
+    expect(retryAfterMs).toBeGreaterThan(50)
+    expect(retryAfterMs).toBeLessThan(1000)
     isOver = true
     const [wide, narrow, widest] = limits as [number, number, number]
     // It finds the order of magnitude, and the direction of every change.
