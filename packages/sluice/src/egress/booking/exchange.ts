@@ -121,17 +121,19 @@ function forget(state: UpstreamState, owner: string): void {
   state.grants.delete(owner)
 }
 
-/** The logs of limits that are longer than the silence after a loss, once they are complete. */
+/** The logs of limits that are longer than the silence after a loss. */
 function mirrorsOf({ state, limits, rules }: Decider, { mirror }: Exchange): ExchangeReply['mirrors'] {
   if (!mirror) return []
   const isLong = (limit: Limit): boolean => {
     const log = state.logs.get(limit.key)
     const lastsUs = holdUs + rules.arrivalMs * 1000 + limit.countedUs
-    return log !== undefined && lastsUs > mostSilenceUs && state.time.verifiedUs >= pacedUntilUs(log, limit)
+    return log !== undefined && lastsUs > mostSilenceUs
   }
   return limits.filter(isLong).map((limit) => {
-    const { entries } = state.logs.get(limit.key)!
-    return { key: limit.key, entries: entries.map(({ arrivesUs, units }) => [arrivesUs - state.time.timeUs, units]) }
+    const { entries, sinceUs } = state.logs.get(limit.key)!
+    const { timeUs, verifiedUs } = state.time
+    const completeUs = verifiedUs < pacedUntilUs(state.logs.get(limit.key)!, limit) ? Math.max(0, timeUs - sinceUs) : -1
+    return { key: limit.key, completeUs, entries: entries.map(({ arrivesUs, units }) => [arrivesUs - timeUs, units]) }
   })
 }
 

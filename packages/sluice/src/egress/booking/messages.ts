@@ -97,6 +97,8 @@ export interface RegisteredGrant {
 export interface Mirror {
   readonly key: string
   readonly agoUs: number
+  /** For how long it was complete then; -1 for always. */
+  readonly completeUs: number
   readonly entries: readonly (readonly [inUs: number, units: number])[]
 }
 
@@ -190,5 +192,5 @@ export interface ExchangeReply {
   readonly processes: number
   /** By limit of the exchange. */
   readonly used: readonly number[]
-  readonly mirrors: readonly { readonly key: string; readonly entries: Mirror['entries'] }[]
+  readonly mirrors: readonly Omit<Mirror, 'agoUs'>[]
 }

@@ -47,15 +47,15 @@ export function register(by: Decider, owner: string, step: RegisterStep, isNew: 
   return { is: 'ok' }
 }
 
-/** The first copy of each long limit that is recent enough; with it the log is complete. */
+/** The first copy of each long limit that is recent enough; with it the log is as complete as it was. */
 function enterMirrors({ state, limits }: Decider, { mirrors }: RegisterStep): void {
   const { timeUs } = state.time
-  for (const { key, agoUs, entries } of mirrors) {
+  for (const { key, agoUs, completeUs, entries } of mirrors) {
     const log = state.logs.get(key)
     const limit = limits.find((each) => each.key === key)
     if (!log || !limit || log.mirroredUs > 0 || agoUs > mirrorLastsUs) continue
     log.mirroredUs = timeUs - agoUs
-    log.sinceUs = 0
+    log.sinceUs = completeUs < 0 ? 0 : Math.max(1, log.mirroredUs - completeUs)
     for (const [inUs, units] of entries) enter(log, limit, timeUs + inUs, units, timeUs + inUs)
   }
 }

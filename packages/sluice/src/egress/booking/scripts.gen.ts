@@ -34,7 +34,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: '378266c42611f961cd537e1f114db35fa55d190a',
+  sha1: '902199471f982ed2818a7fc2d66ccc1ac37c12d6',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -672,6 +672,7 @@ for _, mirror in ipairs(step.mirrors) do
 local log = logs[mirror.key]
 if log and log.mirrored == 0 and mirror.agoUs <= 4000000 then
 log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
+if mirror.completeUs >= 0 then log.since = max(1, log.mirrored - mirror.completeUs) end
 for _, limit in ipairs(limits) do
 if limit.key == mirror.key then
 for _, entry in ipairs(mirror.entries) do enter(log, limit, time + entry[1], entry[2], time + entry[1]) end
@@ -897,10 +898,11 @@ end
 local function copy_logs()
 for _, limit in ipairs(limits) do
 local log = logs[limit.key]
-if log and 1000000 + rules.arrivalMs * 1000 + limit.counted > 3000000 and now >= paced_until(log, limit) then
-local entries, e = {}, log.entries
+if log and 1000000 + rules.arrivalMs * 1000 + limit.counted > 3000000 then
+local entries, e, complete = {}, log.entries, -1
+if now < paced_until(log, limit) then complete = max(0, time - log.since) end
 for i = 1, #e, 3 do entries[#entries + 1] = { e[i] - time, e[i + 1] } end
-mirrors[#mirrors + 1] = { limit.key, entries }
+mirrors[#mirrors + 1] = { limit.key, complete, entries }
 end
 end
 end

@@ -144,6 +144,26 @@ describe('after shared state was lost', () => {
     expect(mostInAnyPeriod(world.arrivals, 60_000)).toBeLessThanOrEqual(300)
   })
 
+  test('a period that is still paced goes on where it was', async () => {
+    const world = worldOf([perMinute(600)], { latencyMs: 20 })
+    const first = world.start(10)
+    await world.clock.advance(100)
+    world.kill(first)
+    world.server.wipe()
+    const unknown = world.arrivals.length
+    const { client } = world.start(10)
+    await world.clock.advance(45_000)
+    const before = world.arrivals.length
+    world.server.wipe()
+    const lostMs = world.clock.monotonic()
+    await world.clock.advance(20_000)
+    const next = world.arrivals.slice(before).find((at) => at > lostMs + 1500)
+    expect(next! - lostMs).toBeLessThan(3500)
+    expect(client.last!.pacedMs).toBe(0)
+    await world.clock.advance(60_000)
+    expect(mostInAnyPeriod(world.arrivals.slice(unknown), 60_000)).toBeLessThanOrEqual(600)
+  })
+
   test.each(['pace', 'wait'] as const)(
     'without a living process the first period is paced to under twice the amount, or waited out: %s',
     async (afterLoss) => {

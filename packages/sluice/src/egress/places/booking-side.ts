@@ -157,8 +157,8 @@ export class BookingSide implements GrantOwner {
 
   #registration(marker: string, nowMs: number): PendingStep {
     const agoUs = Math.floor((nowMs - this.#mirroredMs) * 1000)
-    const mirrors = this.#mirrors.map(({ key, entries }) => ({
-      key,
+    const mirrors = this.#mirrors.map(({ key, completeUs, entries }) => ({
+      ...{ key, completeUs },
       agoUs,
       entries: entries.map(([inUs, units]) => [inUs - agoUs, units] as const),
     }))

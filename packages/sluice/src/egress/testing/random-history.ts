@@ -151,7 +151,9 @@ export class RandomHistory {
     }))
     process.grants.push(...grants.map(({ grant }) => grant))
     const entries = [[-20_000_000, 3] as const, [-1_000_000, 1] as const, [40_000, 2] as const]
-    const mirrors = this.#below(2) === 0 ? [{ key: 'tokens/60000', agoUs: this.#below(6_000_000), entries }] : []
+    const completeUs = this.#below(2) === 0 ? -1 : this.#below(80_000_000)
+    const mirror = { key: 'tokens/60000', agoUs: this.#below(6_000_000), completeUs, entries }
+    const mirrors = this.#below(2) === 0 ? [mirror] : []
     return { op: 'register', inFlight: this.#below(3), grants, mirrors }
   }
 

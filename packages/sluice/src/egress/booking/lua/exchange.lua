@@ -101,10 +101,11 @@ end
 local function copy_logs()
   for _, limit in ipairs(limits) do
     local log = logs[limit.key]
-    if log and HOLD_US + rules.arrivalMs * 1000 + limit.counted > MOST_SILENCE_US and now >= paced_until(log, limit) then
-      local entries, e = {}, log.entries
+    if log and HOLD_US + rules.arrivalMs * 1000 + limit.counted > MOST_SILENCE_US then
+      local entries, e, complete = {}, log.entries, -1
+      if now < paced_until(log, limit) then complete = max(0, time - log.since) end
       for i = 1, #e, 3 do entries[#entries + 1] = { e[i] - time, e[i + 1] } end
-      mirrors[#mirrors + 1] = { limit.key, entries }
+      mirrors[#mirrors + 1] = { limit.key, complete, entries }
     end
   end
 end

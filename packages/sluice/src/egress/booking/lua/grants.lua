@@ -97,6 +97,7 @@ local function enter_mirrors(step)
     local log = logs[mirror.key]
     if log and log.mirrored == 0 and mirror.agoUs <= MIRROR_LASTS_US then
       log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
+      if mirror.completeUs >= 0 then log.since = max(1, log.mirrored - mirror.completeUs) end
       for _, limit in ipairs(limits) do
         if limit.key == mirror.key then
           for _, entry in ipairs(mirror.entries) do enter(log, limit, time + entry[1], entry[2], time + entry[1]) end

@@ -54,7 +54,9 @@ export function readReply(reply: MsgpackReader): ExchangeReply {
     depth: next(),
     processes: next(),
     used: next(),
-    mirrors: next<[string, Mirror['entries']][]>().map(([key, entries]) => ({ key, entries })),
+    mirrors: next<[string, number, Mirror['entries']][]>().map(([key, completeUs, entries]) => ({
+      ...{ key, completeUs, entries },
+    })),
   }
 }
 
