@@ -2,7 +2,7 @@ import { entryPoints } from '../../test/public-api/entry-points.ts'
 import { type Declared, find } from '../../test/public-api/modules.ts'
 import { typeNamesOf } from '../../test/public-api/surface.ts'
 import { annotated, commentBefore, type Loose, membersOf, sourceOf } from './declarations.ts'
-import { cell, code, page, table as tableOf } from './markdown.ts'
+import { cell, code, oneLine, page, table as tableOf } from './markdown.ts'
 
 /** What each entry point is for. `sluice/internal` is for the daemon only and has no page. */
 const purposes: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ function members(source: string, nodes: readonly Loose[]): string[][] {
     const shown = isMethod ? '' : `${name}${node.optional ? '?' : ''}`
     const { text } = commentBefore(source, node.start)
     if (type === '' && text === '') return []
-    return [[code(isMethod ? short(cell(type)) : shown), isMethod ? '' : code(short(cell(type))), cell(text)]]
+    return [[code(isMethod ? short(oneLine(type)) : shown), isMethod ? '' : code(short(oneLine(type))), cell(text)]]
   })
 }
 

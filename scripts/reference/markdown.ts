@@ -1,5 +1,7 @@
-/** A cell of a table, in one line. */
-export const cell = (text: string): string => text.replace(/\s+/g, ' ').trim().replaceAll('|', '\\|')
+export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
+/** A cell of a table. */
+export const cell = (text: string): string => oneLine(text).replaceAll('|', '\\|')
 
 /** Words in a cell; what would be read as HTML is not. */
 export const prose = (text: string): string => cell(text).replaceAll('<', '&lt;')

@@ -58,6 +58,10 @@ describe.each(pagesIn('start', 'how-to', 'coming-from', 'operate', 'why', 'syste
   })
 })
 
+it.each(pagesIn('reference'))('%s has no bar in a table that is escaped twice, and shows its backslash', (page) => {
+  expect(readPage(page)).not.toContain(String.raw`\\|`)
+})
+
 describe('the measure of prose', () => {
   it('counts words of text, points and cells, and none of code', () => {
     const text =
