@@ -30,7 +30,7 @@ describe.each(Object.entries(limits))('pages of %s', (folder, most) => {
 
 /** Pages that explain a part in depth. */
 const inDepth = [
-  ...['algorithms', 'envoy', 'pipeline', 'policies', 'policy-sources'],
+  ...['algorithms', 'envoy', 'pipeline', 'policies', 'policy-sources', 'presence'],
   ...['breaker', 'cache', 'capacity', 'cli', 'design', 'egress', 'egress-proxy', 'errors', 'failing-well', 'http'],
   ...['http-api', 'install', 'metrics', 'page', 'parts', 'proxies', 'redis', 'reports', 'shipper', 'stores', 'waiting'],
 ]
