@@ -28,24 +28,13 @@ describe.each(Object.entries(limits))('pages of %s', (folder, most) => {
   })
 })
 
-/** Pages that explain a part in depth; two are older, and longer in their sentences. */
-const inDepth = [
-  ...['algorithms', 'breaker', 'cache', 'capacity', 'egress', 'egress-proxy', 'envoy', 'errors', 'failing-well'],
-  ...['http', 'http-api', 'install', 'metrics', 'page', 'parts', 'pipeline', 'policies', 'policy-sources', 'presence'],
-  ...['proxies', 'redis', 'reports', 'shipper', 'stores', 'waiting'],
-]
-const longer = ['cli', 'design']
+/** The pages beside the folders, which explain a part in depth, may be of any length. */
+describe.each(pagesIn('.'))('%s', (page) => {
+  const { average, longest } = measureProse(readPage(page))
 
-describe.each([...inDepth.map((page) => [page, 15, 35] as const), ...longer.map((page) => [page, 18, 45] as const)])(
-  '%s.md',
-  (page, most, mostOfOne) => {
-    const { average, longest } = measureProse(readPage(`docs/${page}.md`))
-
-    it(`has sentences of at most ${most} words on average`, () => expect(average).toBeLessThanOrEqual(most))
-    it(`has no sentence of more than ${mostOfOne} words`, () =>
-      expect(longest.words, longest.text).toBeLessThanOrEqual(mostOfOne))
-  },
-)
+  it('has sentences of at most 15 words on average', () => expect(average).toBeLessThanOrEqual(15))
+  it('has no sentence of more than 35 words', () => expect(longest.words, longest.text).toBeLessThanOrEqual(35))
+})
 
 describe.each(pagesIn('start', 'how-to', 'coming-from', 'operate', 'why', 'systems'))('the blocks of %s', (page) => {
   const blocks = blocksOf(page)
