@@ -1,7 +1,7 @@
 import { encodeKey, HashedPart } from 'sluice/internal'
-import { optionsOf } from '../../http/input/inputs.ts'
 import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
 import type { Policy } from '../../http/shapes/policy.ts'
+import { optionsOf } from '../../options-of.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
 import type { Input } from '../input.ts'
 import { type DaemonHttp, daemonHttp } from './daemon-http.ts'

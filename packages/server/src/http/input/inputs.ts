@@ -1,4 +1,4 @@
-import type { Key, RequestView, TakeOptions } from 'sluice'
+import type { Key, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
 import type * as z from 'zod'
 import { HttpProblem } from '../problem.ts'
@@ -14,8 +14,6 @@ export type CheckInput =
       readonly cost: number | undefined
     }
   | { readonly request: RequestView; readonly cost: number | undefined }
-
-type Given = { readonly [Name in keyof TakeOptions]?: TakeOptions[Name] | undefined }
 
 /** The one spelling of an address: with another, a client would have another bucket than through an adapter. */
 const spelled = identity()
@@ -43,16 +41,6 @@ function join(path: string, step: PropertyKey): string {
 /** What a check asks about. */
 export function checkInput({ key, request, rule, tier, class: of, cost }: BatchCheck): CheckInput {
   return request === undefined ? { key: key!, rule, tier, class: of, cost } : { request: viewOf(request), cost }
-}
-
-/** What was given beside a key, as options of the limiter, which takes no option that is undefined. */
-export function optionsOf({ rule, tier, class: of, cost }: Given): TakeOptions {
-  return {
-    ...(rule === undefined ? {} : { rule }),
-    ...(tier === undefined ? {} : { tier }),
-    ...(of === undefined ? {} : { class: of }),
-    ...(cost === undefined ? {} : { cost }),
-  }
 }
 
 /** A request as rules see it, in the way in which adapters read theirs. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { createLimiter, type Decision, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
-import { optionsOf } from '../../http/input/inputs.ts'
+import { optionsOf } from '../../options-of.ts'
 import { replayClock } from './replay-clock.ts'
 import type { KeptRequest } from './request-ring.ts'
 
