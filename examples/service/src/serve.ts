@@ -72,13 +72,11 @@ export async function serve({
     for (const response of open) response.shouldKeepAlive = false
     // http.Server.close would also cut connections that seem idle while a request is on its way.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
-    const idle = setInterval(() => server.closeIdleConnections(), 250)
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
     const timers = [
       setTimeout(() => void hurry?.(drainMs / 2), drainMs / 2),
       setTimeout(() => server.closeAllConnections(), drainMs),
     ]
-    // What was answered meanwhile is kept open otherwise, until the caller uses it again.
-    const idle = setInterval(() => server.closeIdleConnections(), 100)
     await closed
     clearInterval(idle)
     timers.forEach(clearTimeout)
