@@ -14,7 +14,7 @@ export interface ServingOptions {
   readonly env: Env
   readonly log: Log
   readonly port: number
-  /** After half of `DRAIN_MS`: answers requests that still wait with a refusal, and ends the rest within the other half. */
+  /** After half of `DRAIN_MS`: refuses requests that still wait, and ends the rest within the other half. */
   hurry?(withinMs: number): Promise<unknown>
   /** Ends what the routes use, after the last request was answered. */
   close(): Promise<unknown>

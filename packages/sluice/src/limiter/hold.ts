@@ -36,7 +36,9 @@ export const nothing: Held = { enforced: [], shadow: [] }
 
 type AskOf = (charges: readonly RuleCharge[]) => SettleAsk | ExtendAsk
 
-/** Asks the store about what is held; on how many subjects it was still open. Only without others do shadow rules count. */
+/**
+ * Asks the store about what is held; on how many subjects it was still open. Shadow rules count only without others.
+ */
 export async function askHeld(
   { enforced, shadow }: Held,
   askOf: AskOf,

@@ -128,7 +128,7 @@ export interface Inspection {
    * Whether the tier comes from the request and was not given: its limits are not known then, and none are shown.
    */
   readonly tierUnknown: boolean
-  /** Whether the store did not answer: then the limits are what this process knows without it, such as its own share. */
+  /** Whether the store did not answer: the limits are then what this process knows, such as its own share. */
   readonly degraded: boolean
   readonly holds: readonly { id: string; cost: number; expiresInMs: number }[]
 }

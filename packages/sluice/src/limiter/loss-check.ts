@@ -17,8 +17,8 @@ export interface Noted {
 }
 
 /**
- * Tells a reservation that the store has lost from one that was ended by its id elsewhere: neither is open any more. The
- * mark of the store is read after the reservation was taken; when it is another one later, all was lost in between.
+ * Tells a reservation that the store has lost from one that was ended by its id elsewhere: neither is open any more.
+ * The mark of the store is read after the reservation was taken; if it is another one later, all was lost in between.
  */
 export class LossCheck {
   readonly #store: LossMark | undefined

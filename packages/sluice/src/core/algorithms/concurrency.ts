@@ -1,7 +1,7 @@
 import type { Algorithm } from './algorithm.ts'
 import { hasPermit } from './state.ts'
 
-/** A permit may come back at any time, long before its hold expires: asking again each second is asking often enough. */
+/** A permit may come back long before its hold expires; asking again each second is often enough. */
 const soonUs = 1_000_000
 
 /**

@@ -9,8 +9,8 @@ const mostTries = 9
 const gatherMs = 10_000
 
 /**
- * Ends what responses held. A store that fails is asked again for a while: what a response cost is known to nobody else.
- * At most so many wait for that; what is given up is warned of.
+ * Ends what responses held. A store that fails is asked again for a while: nobody else knows what a response cost. At
+ * most so many wait for that; what is given up is warned of.
  */
 export function settlements(clock: Clock, mostUnsettled = 10_000): (end: () => Promise<boolean>) => void {
   let unsettled = 0

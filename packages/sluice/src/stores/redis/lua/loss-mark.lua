@@ -1,5 +1,5 @@
--- Returns a number that stays the same for as long as this server, or who takes its place, has the data: it is lost with
--- them, and the next one is another.
+-- Returns a number that stays the same for as long as this server, or who takes its place, has the data. It is lost
+-- with them, and the next one is another.
 --
 -- KEYS[1]   the mark
 -- ARGV      see deadline.lua
