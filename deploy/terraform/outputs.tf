@@ -12,3 +12,7 @@ output "redis_url" {
   value       = local.secrets["redis-url"]
   sensitive   = true
 }
+
+output "customer_api_url" {
+  value = var.callers == null ? null : "https://${azurerm_container_app.caller["customer-api"].ingress[0].fqdn}"
+}

@@ -50,6 +50,24 @@ variable "replicas" {
   default     = { min = 2, max = 4 }
 }
 
+variable "callers" {
+  description = "Scheduler, workers and customer API of the document, from the image of examples/ingestion-proxy; null leaves them out."
+  type = object({
+    image        = string
+    schedule     = optional(string, "0 2 * * *")
+    workers      = optional(object({ min = number, max = number }), { min = 1, max = 4 })
+    customer_api = optional(object({ min = number, max = number }), { min = 2, max = 10 })
+  })
+  default = null
+}
+
+variable "database_url" {
+  description = "Where workers store what they fetched and the customer API reads it; needed with callers."
+  type        = string
+  default     = ""
+  sensitive   = true
+}
+
 variable "redis" {
   description = "Standard has a replica; Basic loses everything when its node is patched."
   type        = object({ sku = string, capacity = number })
