@@ -62,7 +62,10 @@ export function manyCommands(): (args: readonly string[], options?: RunOptions) 
   let count = 0
   const start = (): ChildProcess => {
     const { PATH = '', HOME = '' } = process.env
-    const started = fork(join(import.meta.dirname, 'many-commands.mjs'), { env: { PATH, HOME }, execArgv: [] })
+    const started = fork(join(import.meta.dirname, 'many-commands.ts'), {
+      env: { PATH, HOME },
+      execArgv: ['--import', 'tsx'],
+    })
     started.on('message', (printed: Printed) => {
       waiting.get(printed.id)?.done(printed)
       waiting.delete(printed.id)

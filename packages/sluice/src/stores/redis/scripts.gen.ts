@@ -100,7 +100,7 @@ export const constants = {
   ARRAY_16: 220,
   ARRAY_32: 221,
   OTHER_FORMAT: 193,
-  MARK_SECONDS: 864000,
+  MARK_MS: 864000000,
 } as const
 
 export const continuity: Script = {
@@ -1237,7 +1237,7 @@ return cmsgpack.pack(0, clock, others)
 
 export const lossMark: Script = {
   name: 'lossMark',
-  sha1: '3e2588e2e3912549db48b570c849b0ccdd160312',
+  sha1: '7dab83674875478c3d407bc75f98ef845cbcc090',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -1247,7 +1247,7 @@ if not mark then
 mark = clock
 call('SET', KEYS[1], string.format('%.0f', mark))
 end
-call('EXPIRE', KEYS[1], 864000)
+call('PEXPIRE', KEYS[1], 864000000)
 return cmsgpack.pack(0, clock, mark)
 `,
 }

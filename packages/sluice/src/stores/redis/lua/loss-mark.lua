@@ -8,12 +8,12 @@
 --- @include ../../../redis/lua/deadline.lua
 
 -- Longer than any hold is renewed; every question puts it off.
---- @const MARK_SECONDS = 864000
+--- @const MARK_MS = 864000000
 
 local mark = tonumber(call('GET', KEYS[1]) or '')
 if not mark then
   mark = clock
   call('SET', KEYS[1], string.format('%.0f', mark))
 end
-call('EXPIRE', KEYS[1], MARK_SECONDS)
+call('PEXPIRE', KEYS[1], MARK_MS)
 return cmsgpack.pack(RAN, clock, mark)
