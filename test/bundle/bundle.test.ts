@@ -60,12 +60,12 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
     await expectTwoOfEach(handle)
   })
 
-  it('stay below their size limit, zod and yaml included', () => expect(app.kib).toBeLessThan(151))
+  it('stay below their size limit, zod and yaml included', () => expect(app.kib).toBeLessThan(152))
 
   it('load neither zod nor yaml with limits in code, where a bundler splits code', async () => {
     const { packages, kib } = await bundle(join(import.meta.dirname, 'edge-app.ts'), { later: false })
     expect(packages).toEqual([])
-    expect(kib).toBeLessThan(68)
+    expect(kib).toBeLessThan(69)
   })
 })
 
@@ -74,21 +74,21 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
  * Raise a limit only for something that is useful to its users.
  */
 const limitsKib: Readonly<Record<string, number>> = {
-  '.': 61,
-  './redis': 42,
+  '.': 62,
+  './redis': 43,
   './policy': 42,
-  './egress': 51,
+  './egress': 52,
   './store': 12,
   './mongodb': 7,
   './postgres': 19,
-  './express': 16,
-  './http': 17,
-  './fetch': 17,
-  './fastify': 17,
-  './hono': 17,
-  './koa': 16,
+  './express': 17,
+  './http': 18,
+  './fetch': 18,
+  './fastify': 18,
+  './hono': 18,
+  './koa': 17,
   './nest': 18,
-  './node': 16,
+  './node': 17,
   './breaker': 10,
   './cache': 33,
   './capacity': 15,
@@ -99,7 +99,7 @@ const limitsKib: Readonly<Record<string, number>> = {
   './opentelemetry': 4,
   './reports': 17,
   './testing': 108,
-  './internal': 7,
+  './internal': 8,
 }
 
 describe.each(entryPoints)('sluice $subpath', ({ subpath, file }) => {

@@ -15,7 +15,6 @@ import { useNativeSha256 } from './native-sha256.ts'
 import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
 import { shareLimits } from './shared-limits.ts'
-import { warnOfOutages } from './warn-of-outages.ts'
 
 /**
  * Makes a limiter from a policy and a store.
@@ -39,6 +38,8 @@ export async function createLimiter<const Policy extends PolicyInput>(
 // What a limiter in memory does not use, as at the edge, is loaded by those that do.
 const importRecount = () => import('../stores/recount/recounting.ts')
 const importLocalAnswers = () => import('../stores/local-answers/local-answers.ts')
+const importLossCheck = () => import('./loss-check.ts')
+const importWarnings = () => import('./warn-of-outages.ts')
 
 async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
@@ -56,10 +57,10 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const isInProcess = store.abilities?.inProcess === true
   const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
   const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
-  const withFallback = fallback(store, {
-    ...{ ...resolved.breaker, replicas: replicaCount, clock },
-    onOutage: warnOfOutages(events, live.current.service, () => live.current.rules),
-  })
+  const onOutage = isInProcess
+    ? undefined
+    : (await importWarnings()).warnOfOutages(events, live.current.service, () => live.current.rules)
+  const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock, onOutage })
   const recounts = options.recount ?? {}
   const withRecount =
     Object.keys(recounts).length === 0
@@ -75,6 +76,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     const { rules } = live.current
     if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
   }
+  const { line, lossMark } = store.abilities ?? {}
   const limiter = new PolicyLimiter({
     policy,
     store: outermost,
@@ -84,8 +86,8 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     events,
     deadlineMs: resolved.deadlineMs,
     inProcess: isInProcess,
-    line: store.abilities?.line,
-    lossMark: store.abilities?.lossMark,
+    line,
+    losses: lossMark && new (await importLossCheck()).LossCheck(lossMark, resolved.deadlineMs, clock),
     maxWaiting: resolved.maxWaiting,
     clock,
     beforeClose: async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { LossMark, Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
 import { type Charges, isCounted, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
@@ -19,7 +19,7 @@ import {
   settleAsk,
 } from './hold.ts'
 import type { HoldHandle, HoldOptions } from './limiter.ts'
-import { LossCheck } from './loss-check.ts'
+import type { LossCheck } from './loss-check.ts'
 import { Renewals } from './renewals.ts'
 
 interface HolderParts {
@@ -27,7 +27,7 @@ interface HolderParts {
   readonly decider: Decider
   readonly names: RuleNames
   readonly deadlineMs: number
-  readonly lossMark: LossMark | undefined
+  readonly losses: LossCheck | undefined
   readonly clock: Clock
 }
 
@@ -39,22 +39,22 @@ export class Holder {
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #renewals: Renewals
-  readonly #losses: LossCheck
+  readonly #losses: LossCheck | undefined
 
-  constructor({ store, decider, names, deadlineMs, lossMark, clock }: HolderParts) {
+  constructor({ store, decider, names, deadlineMs, losses, clock }: HolderParts) {
     this.#store = store
     this.#decider = decider
     this.#names = names
     this.#deadlineMs = deadlineMs
     this.#clock = clock
     this.#renewals = new Renewals(clock)
-    this.#losses = new LossCheck(lossMark, deadlineMs, clock)
+    this.#losses = losses
   }
 
   /** Nothing is renewed any more. */
   close(): void {
     this.#renewals.close()
-    this.#losses.close()
+    this.#losses?.close()
   }
 
   /** With `permitsOnly`, what is not a permit is spent permanently instead of held. */

@@ -15,7 +15,7 @@ import type { CallbackStore } from '../stores/callback-store.ts'
 import type { FallbackStore } from '../stores/fallback/fallback.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
-import type { LossMark, Store, StoreHealth, WaitLine } from '../stores/store.ts'
+import type { Store, StoreHealth, WaitLine } from '../stores/store.ts'
 import { checkCallOptions, takenUsOf } from './call-options.ts'
 import {
   type Charges,
@@ -56,6 +56,7 @@ import type {
   TakeOptions,
   WaitOptions,
 } from './limiter.ts'
+import type { LossCheck } from './loss-check.ts'
 import { LimiterCounter } from './stats/limiter-counter.ts'
 import { type LimiterStats } from './stats/limiter-stats.ts'
 import { Sample } from './stats/sample.ts'
@@ -74,7 +75,7 @@ interface Parts {
   /** Whether the store is in this process. */
   readonly inProcess: boolean
   readonly line: WaitLine | undefined
-  readonly lossMark: LossMark | undefined
+  readonly losses: LossCheck | undefined
   readonly maxWaiting: number
   readonly clock: Clock
   readonly beforeClose: () => Promise<void>

@@ -18,7 +18,7 @@ export interface FallbackOptions {
   readonly replicas: () => number
   readonly clock: Clock
   /** Called once when the store goes away, with how it failed, and once without when it is back. */
-  readonly onOutage?: (failure: FailureKind | undefined) => void
+  readonly onOutage?: ((failure: FailureKind | undefined) => void) | undefined
 }
 
 /** A store that answers whatever the store behind it does. */
