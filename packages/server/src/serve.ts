@@ -5,7 +5,6 @@ import { adminAccess } from './admin-access.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { followFiles } from './connections/file-backed.ts'
-import { openDataSources } from './data-sources/data-sources.ts'
 import { DecisionTurns } from './decision-turns.ts'
 import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
 import { OverrideLimiters } from './envoy/override-limiters.ts'
@@ -18,7 +17,6 @@ import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
 import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
 import { isWritable } from './policy/place/policy-place.ts'
-import { openProxy } from './proxy/open-proxy.ts'
 import { type FleetLook, sharedLook } from './recent/fleet/fleet-reader.ts'
 import { openReports } from './recent/fleet/open-reports.ts'
 import { Live } from './recent/live.ts'
@@ -102,7 +100,20 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     opened.push(shareEndedSessions(admin.page.sessions, open.redis))
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
-    const proxy = await openProxy(config, open, { metrics, reports, log, drainMs }, opened)
+    // Egress and cache are many modules, so they are loaded where they are used.
+    const proxy =
+      config.proxyPort === undefined
+        ? undefined
+        : await (await import('./proxy/open-proxy.ts')).openProxy(
+            config,
+            open,
+            { metrics, reports, log, drainMs },
+            opened,
+          )
+    const dataSources =
+      config.dataSources.size === 0
+        ? undefined
+        : await (await import('./data-sources/data-sources.ts')).openDataSources(config, open, metrics, opened)
     const state = { startedAt: new Date(), isDraining: () => draining }
     const parts = {
       limiter,
@@ -111,7 +122,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,
-      dataSources: await openDataSources(config, open, metrics, opened),
+      dataSources,
       proxy,
       counter,
       live,
