@@ -1,4 +1,4 @@
-/** The lines that enforce a policy, by what is installed; docs/http.md has the same. */
+/** The lines that enforce a policy, by what is installed. */
 const lines: Readonly<Record<string, readonly string[]>> = {
   express: ["import { rateLimit } from 'sluice/express'", 'app.use(rateLimit(limiter, { parseBody: express.json() }))'],
   fastify: ["import { rateLimit } from 'sluice/fastify'", 'await app.register(rateLimit, { limiter })'],

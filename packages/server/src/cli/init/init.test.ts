@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { compilePolicy, policyWarnings } from 'sluice/policy'
 import { describe, expect, test } from 'vitest'
 import { codeFor, frameworkOf, frameworks } from './frameworks.ts'
 import { starterPolicy } from './starter-policy.ts'
-
-const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'http.md'), 'utf8')
 
 describe('a policy to begin with', () => {
   test('is good, without a warning', () => {
@@ -14,10 +10,15 @@ describe('a policy to begin with', () => {
     expect(policy).toMatchObject({ service: 'shop' })
   })
 
-  test.each(frameworks.filter((name) => name !== 'daemon'))('comes with the lines of docs/http.md for %s', (name) => {
-    const [, load, , use] = codeFor(name, 'sluice.yaml')
-    expect(docs).toContain(`${load}\n${use}`)
-  })
+  test.each(frameworks.filter((name) => name !== 'daemon'))(
+    'comes with lines that can be pasted for %s',
+    async (name) => {
+      const [, load = '', , use = ''] = codeFor(name, 'sluice.yaml')
+      const [, imported = '', entry = ''] = /^import \{ (\w+) \} from '(sluice\/\w+)'$/.exec(load) ?? []
+      expect(await import(entry)).toMatchObject({ [imported]: expect.any(Function) })
+      expect(use).toContain(imported)
+    },
+  )
 
   test.each([
     [{ express: '5' }, 'express'],
