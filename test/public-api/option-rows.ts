@@ -131,6 +131,7 @@ export const optionRows: Readonly<Record<string, Readonly<Record<string, Row>>>>
   './redis': {
     redisPolicy: ['poll', (options) => redisPolicy(handle, options)],
     openRedis: ['socketTimeout', (options) => openRedis(given, options)],
+    'openRedis.reports': ['actions', (reports) => openRedis(given, { reports })],
   },
   './policy': {
     compilePolicy: ['functions', (options) => compilePolicy({}, options)],

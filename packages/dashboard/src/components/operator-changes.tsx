@@ -11,6 +11,7 @@ export const changeWords: Readonly<Record<AuditEntry['what'], string>> = {
   'key.reset': 'Reset',
   'key.block': 'Blocked',
   'key.unblock': 'Unblocked',
+  'part.action': 'Action on a part',
 }
 
 /** What operators did to one key through this daemon. */

@@ -334,6 +334,7 @@ describe('the HTTP API', () => {
       'DELETE /v1/policy/overrides/{key}',
       'GET /v1/audit',
       'GET /v1/denials',
+      'POST /v1/parts/{replica}/actions',
       'POST /v1/reports',
       'DELETE /v1/reports/{service}/{replica}',
       'GET /v1/session',

@@ -18,6 +18,7 @@ import { overviewRoute } from './routes/page/overview.ts'
 import { pageRoutes } from './routes/page/page.ts'
 import { rulesRoute } from './routes/page/rules.ts'
 import { sessionRoutes } from './routes/page/session.ts'
+import { partActionsRoute } from './routes/part-actions.ts'
 import { policyRoutes } from './routes/policy/policy.ts'
 import { policySchemaRoute } from './routes/policy/policy-schema.ts'
 import { tryPolicyRoute } from './routes/policy/try-policy.ts'
@@ -27,7 +28,7 @@ import { statsRoute } from './routes/stats.ts'
 const routes: readonly Routes[] = [
   ...[checkRoute, holdRoutes, authRoute, keyRoutes, blockRoutes, explainRoute],
   ...[policyRoutes, policySchemaRoute, tryPolicyRoute, auditRoute],
-  ...[statsRoute, denialsRoute, reportsRoute, healthRoutes],
+  ...[statsRoute, denialsRoute, reportsRoute, partActionsRoute, healthRoutes],
   ...[pageRoutes, sessionRoutes, overviewRoute, rulesRoute, liveRoute],
 ]
 

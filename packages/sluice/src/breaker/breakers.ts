@@ -67,6 +67,7 @@ export class Breakers implements Part<BreakerEvents> {
       kind: 'breaker',
       name: this.name,
       stats: () => this.stats().slice(0, mostReported),
+      actions: { open: (key) => this.#known(key).isolate(), close: (key) => this.#known(key).restore() },
     })
     for (const [key, state] of saved) this.#add(key, state)
   }
@@ -77,7 +78,7 @@ export class Breakers implements Part<BreakerEvents> {
 
   /** The breaker of this key. Call this for each use: a reference that is kept may have been removed here. */
   for(key: string): Breaker {
-    const entry = this.#closed.get(key) ?? this.#tripped.get(key)
+    const entry = this.#find(key)
     if (entry === undefined) return this.#add(key)
     entry.isRecent = true
     return entry.breaker
@@ -123,6 +124,17 @@ export class Breakers implements Part<BreakerEvents> {
 
   get #closedText(): string {
     return `The breakers ${JSON.stringify(this.name)} were closed for good`
+  }
+
+  #find(key: string): Entry | undefined {
+    return this.#closed.get(key) ?? this.#tripped.get(key)
+  }
+
+  /** For operators: it makes none and counts as no use. */
+  #known(key = ''): Breaker {
+    const entry = this.#find(key)
+    if (entry === undefined) throw new SluiceError('SLUICE_INVALID_KEY', 'There is no such breaker.')
+    return entry.breaker
   }
 
   #add(key: string, saved?: SavedState): Breaker {

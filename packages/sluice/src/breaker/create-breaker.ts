@@ -19,7 +19,10 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   const resolved = resolveBreakerOptions(options)
   const { name } = resolved
   // The registry is weak, and only `onClose` refers to what it holds: the breaker is reported while somebody has it.
-  const onClose = addProcessPart({ kind: 'breaker', name, stats: () => breaker.stats() })
+  const onClose = addProcessPart({
+    ...{ kind: 'breaker', name, stats: () => breaker.stats() },
+    actions: { open: () => breaker.isolate(), close: () => breaker.restore() },
+  })
   const saved = readSaved(options.saved, 'createBreaker.saved').get(name)
   const events = new Emitter<BreakerEvents>(breakerEventNames)
   const breaker: Breaker = new Breaker(name, { options: resolved, events, saved, onClose })

@@ -23,8 +23,10 @@ export interface RedisOptions {
   readonly reconnect?: Duration
   /**
    * Reports the parts of this process to Redis every two seconds, for `sluice top` and the page; `false` turns it off.
+   * With `actions`, operators may have parts do something: open a breaker, flush a shipper. So may everybody who can
+   * write to this Redis.
    */
-  readonly reports?: boolean
+  readonly reports?: boolean | { readonly actions?: boolean }
   /** Time, for tests. */
   readonly clock?: Clock
 }
@@ -33,7 +35,8 @@ export interface ResolvedRedisOptions {
   /** As given; undefined when it was left out. */
   readonly service: string | undefined
   readonly prefix: string
-  readonly reports: boolean
+  /** Undefined: none. */
+  readonly reports: { readonly actions: boolean } | undefined
   readonly connection: ConnectionOptions
 }
 
@@ -54,7 +57,6 @@ export function resolveRedisOptions(options: RedisOptions): ResolvedRedisOptions
     throw invalidOption('openRedis.service', service, 'use a text such as "shop"')
   if (typeof prefix !== 'string' || !/^[\x21-\x7e]{0,64}$/.test(prefix))
     throw invalidOption('openRedis.prefix', prefix, 'use at most 64 printable ASCII characters')
-  if (typeof reports !== 'boolean') throw invalidOption('openRedis.reports', reports, 'use true or false')
   const ms = (name: 'socketTimeout' | 'reconnect', value: Duration): number => {
     const parsed = parseDuration(value, `openRedis.${name}`)
     if (parsed < 1) throw invalidOption(`openRedis.${name}`, value, 'use at least 1 ms')
@@ -63,11 +65,21 @@ export function resolveRedisOptions(options: RedisOptions): ResolvedRedisOptions
   return {
     service,
     prefix,
-    reports,
+    reports: reportsOf(reports),
     connection: {
       socketTimeoutMs: ms('socketTimeout', options.socketTimeout ?? 600),
       reconnectMs: ms('reconnect', options.reconnect ?? 200),
       clock,
     },
   }
+}
+
+function reportsOf(reports: NonNullable<RedisOptions['reports']>): ResolvedRedisOptions['reports'] {
+  if (typeof reports === 'boolean') return reports ? { actions: false } : undefined
+  if (typeof reports !== 'object' || reports === null)
+    throw invalidOption('openRedis.reports', reports, 'use true, false or { actions: true }')
+  checkOptionNames('openRedis.reports', reports, ['actions'])
+  const { actions = false } = reports
+  if (typeof actions !== 'boolean') throw invalidOption('openRedis.reports.actions', actions, 'use true or false')
+  return { actions }
 }

@@ -1,6 +1,7 @@
 import type { ReportPart } from '../core/observe/report.ts'
 import type { SharedRedis } from '../redis/shared-redis.ts'
 import { processParts } from '../runtime/process-parts.ts'
+import { PartActions } from './part-actions.ts'
 import { redisReports } from './redis-reports.ts'
 import { reportEveryMs, TimedReports } from './timed-reports.ts'
 
@@ -17,13 +18,15 @@ export class ProcessReports {
   readonly #redis: SharedRedis
   readonly #service: string | undefined
   readonly #prefix: string
+  readonly #actions: PartActions | undefined
   readonly #parts = new Set<ReportPart>()
   #running: Running | undefined
 
-  constructor(redis: SharedRedis, service: string | undefined, prefix: string) {
+  constructor(redis: SharedRedis, service: string | undefined, prefix: string, allowsActions: boolean) {
     this.#redis = redis
     this.#service = service
     this.#prefix = prefix
+    this.#actions = allowsActions ? new PartActions() : undefined
   }
 
   /** Reports a part until the returned function is called. */
@@ -44,8 +47,12 @@ export class ProcessReports {
   }
 
   #start(): Running {
+    const actions = this.#actions
     const reports = new TimedReports({
-      to: redisReports(this.#redis, this.#prefix),
+      to: redisReports(this.#redis, this.#prefix, {
+        onOrdered: (service, ordered) => actions?.begin(ordered, this.#byService().get(service) ?? []),
+      }),
+      actions,
       parts: () => this.#byService(),
       everyMs: reportEveryMs,
       clock: this.#redis.clock,

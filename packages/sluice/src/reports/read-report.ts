@@ -1,4 +1,12 @@
-import { maxReportBytes, maxSections, type Report, type ReportSection, reportVersion } from '../core/observe/report.ts'
+import {
+  type ActionResult,
+  maxActions,
+  maxReportBytes,
+  maxSections,
+  type Report,
+  type ReportSection,
+  reportVersion,
+} from '../core/observe/report.ts'
 
 /** A report, and how long ago it was sent. */
 export interface ReceivedReport {
@@ -19,11 +27,35 @@ export function readReport(text: string): Report | undefined {
   if (!Number.isSafeInteger(pid) || typeof startedAt !== 'number' || !Number.isFinite(startedAt)) return undefined
   if (!Array.isArray(sections) || sections.length > maxSections || !sections.every(isSection)) return undefined
   if (!Array.isArray(omitted) || !omitted.every((each) => typeof each === 'string')) return undefined
-  return { v: reportVersion, service, replica, host, pid: pid as number, startedAt, sections, omitted }
+  const { results = [] } = value
+  if (!isListOf(isResult, results)) return undefined
+  return { v: reportVersion, service, replica, host, pid: pid as number, startedAt, sections, omitted, results }
 }
 
 function isSection(value: unknown): value is ReportSection {
-  return isObject(value) && isName(value.kind) && typeof value.name === 'string' && value.name.length <= 200
+  return (
+    isObject(value) &&
+    isName(value.kind) &&
+    isText(value.name) &&
+    (value.actions === undefined || isListOf(isName, value.actions))
+  )
+}
+
+function isResult(value: unknown): value is ActionResult {
+  return isObject(value) && isName(value.id) && isState(value.state) && isText(value.text)
+}
+
+function isState(value: unknown): boolean {
+  return value === 'running' || value === 'done' || value === 'failed'
+}
+
+/** A short list: of actions, or of what became of them. */
+function isListOf<Value>(is: (each: unknown) => each is Value, value: unknown): value is readonly Value[] {
+  return Array.isArray(value) && value.length <= maxActions && value.every(is)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 200
 }
 
 function isName(value: unknown): value is string {

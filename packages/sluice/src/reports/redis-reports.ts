@@ -1,49 +1,43 @@
 import { namespaceOf } from '../redis/namespaces.ts'
 import type { Redis } from '../redis/redis.ts'
-import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
-import { type ReceivedReport, readReport } from './read-report.ts'
-import { report, reports } from './scripts.gen.ts'
+import { type ReportDestination, reportTtlMs } from './destination.ts'
+import type { Ordered } from './part-actions.ts'
+import { report } from './scripts.gen.ts'
 
-/** A script's reply must fit Lua's stack, and one look must not move a hundred megabytes. */
-const mostRead = 500
+export interface RedisReportsOptions {
+  readonly release?: () => Promise<void>
+  /** Receives what operators ordered from a process, each once. */
+  readonly onOrdered?: (service: string, ordered: readonly Ordered[]) => void
+}
 
-/** Reports to Redis, and reads them there: one hash per service, whose entries expire after ten seconds. */
+/** The hash of the reports of a service. */
+export function reportsKey(service: string, prefix: string): string {
+  return `${namespaceOf('report', service, prefix)}replicas`
+}
+
+/** Reports to Redis: one hash per service, whose entries expire after ten seconds. */
 export function redisReports(
   redis: Redis,
   prefix: string,
-  release: () => Promise<void> = async () => {},
-): ReportDestination & ReportReader {
-  const keyOf = (service: string): string => `${namespaceOf('report', service, prefix)}replicas`
+  { release = async () => {}, onOrdered }: RedisReportsOptions = {},
+): ReportDestination {
   const write = async (service: string, replica: string, text: string, withinMs: number): Promise<void> => {
-    await redis.runScript({
+    const { reply } = await redis.runScript({
       script: report,
-      keys: [keyOf(service)],
+      keys: [reportsKey(service, prefix)],
       args: [replica, text, String(reportTtlMs)],
       withinMs,
       lane: 'values',
     })
+    const ordered: Ordered[] = []
+    for (let left = Number(reply.read()); left > 0; left--)
+      ordered.push({ id: String(reply.read()), text: String(reply.read()) })
+    if (ordered.length > 0) onOrdered?.(service, ordered)
   }
   return {
     description: 'Redis',
     send: write,
     remove: (service, replica, withinMs) => write(service, replica, '', withinMs),
-    async read(service, withinMs) {
-      const { reply } = await redis.runScript({
-        script: reports,
-        keys: [keyOf(service)],
-        args: [String(reportTtlMs), String(mostRead)],
-        withinMs,
-        lane: 'values',
-      })
-      reply.read()
-      const found: ReceivedReport[] = []
-      for (let left = Number(reply.read()); left > 0; left--) {
-        const ageMs = Number(reply.read())
-        const parsed = readReport(String(reply.read()))
-        if (parsed !== undefined) found.push({ report: parsed, ageMs })
-      }
-      return found
-    },
     close: release,
   }
 }

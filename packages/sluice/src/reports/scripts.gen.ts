@@ -6,31 +6,72 @@ export const constants = {
   NOT_RUN: 1,
 } as const
 
+export const order: Script = {
+  name: 'order',
+  sha1: '33c317338aa538341a42ff8702dd23ac926d000a',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local key, replica, id, text, ttl = KEYS[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] * 1000
+if clock - (tonumber(call('HGET', key, 't:' .. replica) or '') or 0) > ttl then
+return cmsgpack.pack(0, clock, 'absent', '')
+end
+local waiting = {}
+local stored = call('HGET', key, 'c:' .. replica)
+for _, each in ipairs(stored and cmsgpack.unpack(stored) or {}) do
+if each[1] >= clock then
+if each[3] == text then
+return cmsgpack.pack(0, clock, 'waiting', each[2])
+end
+waiting[#waiting + 1] = each
+end
+end
+if #waiting >= ARGV[6] + 0 then
+return cmsgpack.pack(0, clock, 'full', '')
+end
+waiting[#waiting + 1] = { clock + ttl, id, text }
+call('HSET', key, 'c:' .. replica, cmsgpack.pack(waiting))
+return cmsgpack.pack(0, clock, 'waiting', id)
+`,
+}
+
 export const report: Script = {
   name: 'report',
-  sha1: '1eb8ee569dbfe0df8f19ccb1d1acc237235f7933',
+  sha1: '9334cd45e12c109c1b57c066600018554ddc1712',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, replica, text, ttl = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if text == '' then
-call('HDEL', key, 'd:' .. replica, 't:' .. replica)
-return cmsgpack.pack(0, clock)
+call('HDEL', key, 'd:' .. replica, 't:' .. replica, 'c:' .. replica)
+return cmsgpack.pack(0, clock, 0)
 end
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
 if clock - pruned > ttl * 1000 or clock < pruned then
 call('HSET', key, 'pruned', string.format('%.0f', clock))
 for _, field in ipairs(call('HKEYS', key)) do
-local other = string.match(field, '^t:(.*)$')
-if other and clock - (tonumber(call('HGET', key, field)) or 0) > ttl * 1000 then
-call('HDEL', key, field, 'd:' .. other)
+local other = string.match(field, '^[tc]:(.*)$')
+if other and clock - (tonumber(call('HGET', key, 't:' .. other) or '') or 0) > ttl * 1000 then
+call('HDEL', key, 't:' .. other, 'd:' .. other, 'c:' .. other)
 end
 end
 end
 call('PEXPIRE', key, ttl)
-return cmsgpack.pack(0, clock)
+local taken = {}
+local stored = call('HGET', key, 'c:' .. replica)
+if stored then
+call('HDEL', key, 'c:' .. replica)
+for _, each in ipairs(cmsgpack.unpack(stored)) do
+if each[1] >= clock then
+taken[#taken + 1] = each[2]
+taken[#taken + 1] = each[3]
+end
+end
+end
+return cmsgpack.pack(0, clock, #taken / 2, unpack(taken))
 `,
 }
 

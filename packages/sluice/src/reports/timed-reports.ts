@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 import type { ReportPart } from '../core/observe/report.ts'
 import { buildReport, type Reporting } from './build-report.ts'
 import type { ReportDestination } from './destination.ts'
+import type { PartActions } from './part-actions.ts'
 
 /** How often a process reports. */
 export const reportEveryMs = 2000
@@ -14,6 +15,8 @@ export interface TimedReportsOptions {
   readonly parts: () => ReadonlyMap<string, readonly ReportPart[]>
   readonly everyMs: number
   readonly clock: Clock
+  /** Undefined when the process allows none. */
+  readonly actions?: PartActions | undefined
   readonly sent?: (bytes: number) => void
   readonly failed?: (error: Error) => void
 }
@@ -72,7 +75,7 @@ export class TimedReports {
   }
 
   async #sendOne(service: string, parts: readonly ReportPart[]): Promise<void> {
-    const { to, everyMs, sent, failed } = this.#options
+    const { to, everyMs, actions, sent, failed } = this.#options
     const of: Reporting = {
       service,
       replica: this.replica,
@@ -81,7 +84,7 @@ export class TimedReports {
       startedAt: this.#startedAt,
     }
     try {
-      const text = buildReport(of, parts)
+      const text = buildReport(of, parts, actions?.results)
       this.#reported.add(service)
       await to.send(service, this.replica, text, everyMs)
       sent?.(text.length)

@@ -4,6 +4,7 @@ import { makeBufferDir } from './files/make-buffer-dir.ts'
 import type { Transport } from './flush/transport.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
+import { resendRejected } from './resend-rejected.ts'
 import type { Shipper } from './shipper.ts'
 import { transportOf } from './transport-of.ts'
 
@@ -20,9 +21,20 @@ export async function createShipper(options: ShipperOptions): Promise<Shipper> {
   const resolved = resolveOptions(options)
   await makeBufferDir(resolved.fs, resolved.dir)
   const id = await shipperId(resolved.fs, resolved.dir)
-  const endReport = addProcessPart({ kind: 'shipper', name: resolved.name, stats: () => shipper.stats() })
+  const endReport = addProcessPart({
+    ...{ kind: 'shipper', name: resolved.name, stats: () => shipper.stats() },
+    actions: {
+      flush: async () => summary(await shipper.flush()),
+      resend: async () => summary(await resendRejected(options)),
+    },
+  })
   const transport = (onGzipRefused: () => void): Transport => transportOf(resolved, id, onGzipRefused)
   const shipper = new DiskShipper(resolved, transport, endReport)
   await shipper.start()
   return shipper
+}
+
+/** Without the reason, which quotes what the server said. */
+function summary(report: { readonly outcome: string; readonly sent: number; readonly rejected: number }): string {
+  return `${report.outcome}, ${report.sent} sent, ${report.rejected} rejected`
 }

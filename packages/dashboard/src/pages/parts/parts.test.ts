@@ -10,6 +10,7 @@ const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({
   ageMs,
   parts,
   omitted: [],
+  results: [],
 })
 const one = (kind: string, stats: unknown, name = 'x'): PartRow => rowsOf([replica([{ kind, name, stats }])])[0]!
 

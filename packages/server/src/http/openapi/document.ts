@@ -14,6 +14,7 @@ import {
 } from './document-parts.ts'
 import { admin, answer, body, get, malformed, type Part, query, wrong } from './operations.ts'
 import { pagePaths } from './page-paths.ts'
+import { reportPaths } from './report-paths.ts'
 
 /** The description of the HTTP API, served at `/openapi.json`; tests hold the daemon to it. */
 export const openApi: Part = {
@@ -237,46 +238,7 @@ export const openApi: Part = {
         },
       ),
     },
-    '/v1/reports': {
-      post: {
-        ...get(
-          'report',
-          'Takes how the parts of a process stand, for fleets without Redis; forgotten after ten seconds',
-          {
-            200: answer('It is kept.', 'Received'),
-            401: wrong('The token is missing or wrong; the one for deciding will do.'),
-            403: wrong('Asked by a page of another site.'),
-            503: wrong('Too many processes report.'),
-            ...malformed,
-          },
-          { requestBody: body('Report') },
-        ),
-        security: [{ adminToken: [] }],
-      },
-    },
-    '/v1/reports/{service}/{replica}': {
-      delete: {
-        ...get(
-          'removeReport',
-          'Takes a report back, when its process ends',
-          {
-            200: answer('It is gone.', 'Removed'),
-            400: wrong('A parameter is unknown.'),
-            401: wrong('The token is missing or wrong.'),
-            403: wrong('Asked by a page of another site.'),
-          },
-          {
-            parameters: ['service', 'replica'].map((name) => ({
-              name,
-              in: 'path',
-              required: true,
-              schema: { type: 'string' },
-            })),
-          },
-        ),
-        security: [{ adminToken: [] }],
-      },
-    },
+    ...reportPaths,
     ...pagePaths,
     '/health': health('health'),
     '/healthz': health('healthz'),

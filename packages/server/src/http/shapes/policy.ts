@@ -95,6 +95,7 @@ export const Audit = object({
         'key.reset',
         'key.block',
         'key.unblock',
+        'part.action',
         'policy.push',
         'policy.rollback',
         'override.set',

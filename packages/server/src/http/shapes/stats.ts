@@ -3,7 +3,17 @@ import { count, flag, number, numberOrNull, object, type Shape, text } from './p
 import { PolicyStatus } from './policy.ts'
 
 const tally = { allowed: count, denied: count, degraded: count }
-const section = object({ kind: text, name: text, stats: z.unknown() })
+const actions = z.array(text).meta({ description: 'What an operator may have it do.' })
+const section = { kind: text, name: text, stats: z.unknown() }
+const results = z
+  .array(
+    object({
+      id: text,
+      state: z.enum(['running', 'done', 'failed']),
+      text: text.meta({ description: 'What it did in short, or the code of the error.' }),
+    }),
+  )
+  .meta({ description: 'What became of the last actions.' })
 
 export const HotKey = object({
   key: text,
@@ -17,9 +27,18 @@ export const Report = object({
   host: text,
   pid: count,
   startedAt: count.meta({ description: 'Milliseconds since the epoch.' }),
-  sections: z.array(section),
+  sections: z.array(object({ ...section, actions: actions.optional() })),
   omitted: z.array(text),
+  results: results.optional(),
 })
+const named = text.max(256, { error: 'must have at most 256 characters' })
+export const PartAction = object({
+  kind: named,
+  name: named,
+  item: named.optional().meta({ description: 'One of several in the part, such as the key of a breaker.' }),
+  action: named,
+})
+export const Ordered = object({ id: text.meta({ description: 'Its result comes under this id, in Stats.' }) })
 export const Received = object({ received: flag })
 export const Removed = object({ removed: flag })
 export const StoreStatus = object({
@@ -46,8 +65,9 @@ export const Stats = object({
       pid: count,
       uptimeSeconds: count,
       ageMs: count.meta({ description: 'How old its report is.' }),
-      parts: z.array(section),
+      parts: z.array(object({ ...section, actions })),
       omitted: z.array(text),
+      results,
     }),
   ),
   rules: z.array(

@@ -59,7 +59,7 @@ describe('a fleet', () => {
       ['a', 90],
       ['b', 90],
     ])
-    expect(replicas[1]!.parts[1]).toEqual({ kind: 'cache', name: 'prices', stats: { hits: 1 } })
+    expect(replicas[1]!.parts[1]).toEqual({ kind: 'cache', name: 'prices', stats: { hits: 1 }, actions: [] })
   })
 
   test.each([

@@ -1,4 +1,13 @@
-import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RecountStats, RuleStats } from 'sluice/reports'
+import type {
+  DecisionCounts,
+  HotKey,
+  LimiterStats,
+  ReceivedReport,
+  RecountStats,
+  Report,
+  ReportSection,
+  RuleStats,
+} from 'sluice/reports'
 
 /** What all processes of a service decided, from their reports. */
 export interface FleetStats {
@@ -18,8 +27,9 @@ export interface ReplicaStats {
   readonly pid: number
   readonly uptimeSeconds: number
   readonly ageMs: number
-  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
+  readonly parts: readonly Required<ReportSection>[]
   readonly omitted: readonly string[]
+  readonly results: NonNullable<Report['results']>
 }
 
 const seconds = 60
@@ -38,14 +48,15 @@ export function fleetStats(reports: readonly ReceivedReport[], top: number, nowM
     ),
     // Versions of Sluice that do not report them yet have none.
     recounts: recountsOf(limiters.flatMap(({ stats }) => stats.recounts ?? []).filter(isRecounts)),
-    replicas: reports.map(({ report: { replica, host, pid, startedAt, sections, omitted }, ageMs }) => ({
+    replicas: reports.map(({ report: { replica, host, pid, startedAt, sections, omitted, results = [] }, ageMs }) => ({
       replica,
       host,
       pid,
       uptimeSeconds: Math.max(0, Math.floor((nowMs - startedAt) / 1000)),
       ageMs,
-      parts: sections.map(({ kind, name, stats }) => ({ kind, name, stats })),
+      parts: sections.map(({ kind, name, stats, actions = [] }) => ({ kind, name, stats, actions })),
       omitted,
+      results,
     })),
   }
 }

@@ -29,6 +29,7 @@ export function openReports(
   return {
     board,
     replica: reports.replica,
+    shared,
     readers: shared === undefined ? [board] : [shared, board],
     sendOwn: () => reports.send(),
     add: (part) => reports.add(part),

@@ -13,6 +13,11 @@ export interface ReportPart {
   readonly service?: string
   /** How the part stands now: plain JSON of bounded size. Called every two seconds. */
   stats(): unknown
+  /**
+   * What an operator may have it do, by name, if the process allows actions. `item` is one of several in the part, such
+   * as the key of a breaker. A text that it resolves to is shown.
+   */
+  readonly actions?: Readonly<Record<string, (item: string | undefined) => unknown>>
 }
 
 /** One part in a report. */
@@ -20,6 +25,25 @@ export interface ReportSection {
   readonly kind: string
   readonly name: string
   readonly stats: unknown
+  /** What an operator may have it do. */
+  readonly actions?: readonly string[]
+}
+
+/** Something for a part of a process to do. */
+export interface PartAction {
+  readonly kind: string
+  readonly name: string
+  /** One of several in the part, such as the key of a breaker. */
+  readonly item?: string | undefined
+  readonly action: string
+}
+
+/** What became of an action. */
+export interface ActionResult {
+  readonly id: string
+  readonly state: 'running' | 'done' | 'failed'
+  /** What it did in short, or the code of the error. */
+  readonly text: string
 }
 
 /** How all parts of one process stand. */
@@ -35,8 +59,13 @@ export interface Report {
   readonly sections: readonly ReportSection[]
   /** Sections that were left out, as the report would have been too large or `stats` threw. */
   readonly omitted: readonly string[]
+  /** The last actions of operators. */
+  readonly results?: readonly ActionResult[]
 }
 
 /** The largest report, in bytes, and the most sections. */
 export const maxReportBytes: number = 64 * 1024
 export const maxSections = 64
+
+/** The most actions that wait for a process, and that it reports on. */
+export const maxActions = 8

@@ -34,7 +34,7 @@ class OpenRedis implements RedisHandle {
     this.service = service ?? 'default'
     this.prefix = prefix
     this.#redis = redis
-    this.#reports = reports ? new ProcessReports(redis, service, prefix) : undefined
+    this.#reports = reports && new ProcessReports(redis, service, prefix, reports.actions)
     this[inside] = {
       redis,
       use: () => redis.use(),

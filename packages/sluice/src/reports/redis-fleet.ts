@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { maxActions, type PartAction } from '../core/observe/report.ts'
+import type { Redis } from '../redis/redis.ts'
+import { type ReportReader, reportTtlMs } from './destination.ts'
+import { type ReceivedReport, readReport } from './read-report.ts'
+import { reportsKey } from './redis-reports.ts'
+import { order, reports } from './scripts.gen.ts'
+
+/** A script's reply must fit Lua's stack, and one look must not move a hundred megabytes. */
+const mostRead = 500
+
+/** What became of an order. */
+export type OrderAnswer =
+  /** The id is that of the same order before it, if that has not been taken yet. */
+  | { readonly state: 'waiting'; readonly id: string }
+  /** No such process has reported of late. */
+  | { readonly state: 'absent' }
+  /** Too many orders wait for the process. */
+  | { readonly state: 'full' }
+
+/** Orders actions from the parts of other processes. */
+export interface ActionOrders {
+  order(service: string, replica: string, action: PartAction, withinMs: number): Promise<OrderAnswer>
+}
+
+/** The processes that report to a Redis, as a daemon sees them. */
+export function redisFleet(redis: Redis, prefix: string): Pick<ReportReader, 'read'> & ActionOrders {
+  return {
+    async read(service, withinMs) {
+      const { reply } = await redis.runScript({
+        script: reports,
+        keys: [reportsKey(service, prefix)],
+        args: [String(reportTtlMs), String(mostRead)],
+        withinMs,
+        lane: 'values',
+      })
+      reply.read()
+      const found: ReceivedReport[] = []
+      for (let left = Number(reply.read()); left > 0; left--) {
+        const ageMs = Number(reply.read())
+        const parsed = readReport(String(reply.read()))
+        if (parsed !== undefined) found.push({ report: parsed, ageMs })
+      }
+      return found
+    },
+    async order(service, replica, { kind, name, item, action }, withinMs) {
+      // The same order has the same text, whoever gives it.
+      const text = JSON.stringify({ kind, name, item, action })
+      const { reply } = await redis.runScript({
+        script: order,
+        keys: [reportsKey(service, prefix)],
+        args: [replica, randomUUID(), text, String(reportTtlMs), String(maxActions)],
+        withinMs,
+        lane: 'values',
+      })
+      const [state, id] = [String(reply.read()), String(reply.read())]
+      return state === 'waiting' ? { state, id } : { state: state === 'full' ? state : 'absent' }
+    },
+  }
+}
