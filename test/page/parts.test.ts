@@ -1,9 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import type { Browser } from 'playwright-core'
+import { createLimiter } from 'sluice'
+import { createBreakers } from 'sluice/breaker'
+import { openRedis } from 'sluice/redis'
+import { createShipper } from 'sluice/shipper'
+import { startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
 
 const hostile = '<img src=x onerror=alert(1)>'
 const sections = [
@@ -154,5 +163,62 @@ describe('the page of parts', { timeout: 120_000 }, () => {
     await picture(page, 'parts-silent-desktop-light')
     expect(wrong).toEqual([])
     await close()
+  })
+
+  test('lets admins have a part do something, once confirmed, and says what became of it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-parts-'))
+    const redis = await startRedis()
+    const shared = await startDaemon({ redis: redis.url }, { SLUICE_READ_TOKEN: 'may-only-look' })
+    const client = new Redis(redis.url, { lazyConnect: true })
+    const handle = openRedis(client, { service: shared.service, reports: { actions: true } })
+    const limiter = await createLimiter({ limits: { rpm: 5 }, redis: handle })
+    const breakers = createBreakers({ name: 'models' })
+    breakers.for(hostile)
+    const sent: number[] = []
+    const shipper = await createShipper({
+      ...{ dir: folder, name: 'events', flushInterval: false },
+      send: async (events) => void sent.push(events.length),
+    })
+    await shipper.ship({ n: 1 })
+
+    const { page, wrong, close } = await openView(browser, shared, { view: '/parts', width: 'phone', theme: 'dark' })
+    await page.getByRole('button', { name: 'Flush … events' }).click()
+    await page.getByRole('dialog', { name: 'Flush events?' }).waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'parts-action-phone-dark')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect(sent).toEqual([])
+    await page.getByRole('button', { name: 'Flush … events' }).click()
+    await page.getByRole('button', { name: 'Flush', exact: true }).click()
+    await page.getByText(/Flush events of .*: drained, 1 sent, 0 rejected\./).waitFor()
+    expect(sent).toEqual([1])
+    await page.getByRole('button', { name: `Open … models / ${hostile}` }).click()
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.getByText(/Open models .*: done\./).waitFor()
+    expect(breakers.for(hostile).stats().isolated).toBe(true)
+    await page.getByRole('button', { name: `Close … models / ${hostile}` }).waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await sidewaysScroll(page)).toBeUndefined()
+    expect(await seriousFindings(page)).toEqual([])
+    await picture(page, 'parts-acted-phone-dark')
+    // What ended meanwhile is said, too.
+    await page.getByRole('button', { name: 'Flush … events' }).click()
+    await shipper.close()
+    await page.getByRole('button', { name: 'Flush', exact: true }).click()
+    await page.getByText(/Flush events of .*: (failed, SLUICE_WRONG_USE|The process has no shipper)/).waitFor()
+    expect(wrong).toEqual([])
+    await close()
+
+    const reader = await openView(browser, shared, { view: '/parts', signedIn: false })
+    await signIn(reader.page, 'may-only-look')
+    await reader.page.getByRole('table', { name: 'Breakers' }).waitFor()
+    expect(await reader.page.getByRole('button', { name: '…' }).count()).toBe(0)
+    expect(reader.wrong).toEqual([])
+    await reader.close()
+
+    for (const each of [breakers, limiter, handle, shared]) await each.close()
+    client.disconnect()
+    await redis.stop()
+    rmSync(folder, { recursive: true })
   })
 })

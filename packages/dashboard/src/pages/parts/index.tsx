@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Stats } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
@@ -12,6 +12,7 @@ import { formatAgo } from '../../format/time.ts'
 import type { PageProps } from '../../hooks/router.ts'
 import { useQuery } from '../../hooks/router.ts'
 import { useNow } from '../../hooks/use-now.ts'
+import { type Asked, PartActions, PartButtons } from './part-actions.tsx'
 import { type Group, groups, rowsOf } from './rows.ts'
 import { SeenParts, type SeenRow } from './seen-parts.ts'
 import '../../styles/operate.css'
@@ -24,6 +25,7 @@ export default function Parts(_: PageProps) {
   const { data, error, atMs, reload } = useApi<Stats>('/v1/stats?top=0', 2000)
   const [filter, setFilter] = useQuery('filter', '')
   const nowMs = useNow()
+  const [asked, setAsked] = useState<Asked>()
   const seen = useRef<SeenParts>(null)
   seen.current ??= new SeenParts()
   const taken = useRef<unknown>(undefined)
@@ -60,6 +62,7 @@ export default function Parts(_: PageProps) {
       {omitted.length > 0 && (
         <Notice kind="info">Left out, as a report would have been too large: {omitted.join(', ')}</Notice>
       )}
+      <PartActions asked={asked} onEnd={() => setAsked(undefined)} replicas={data.replicas} nowMs={nowMs} />
       {all.length === 0 ? (
         <Nothing />
       ) : rows.length === 0 ? (
@@ -68,7 +71,9 @@ export default function Parts(_: PageProps) {
           text="The filter goes by the name of a part and by host and process."
         />
       ) : (
-        (Object.keys(groups) as Group[]).map((group) => <GroupPanel key={group} group={group} rows={rows} />)
+        (Object.keys(groups) as Group[]).map((group) => (
+          <GroupPanel key={group} group={group} rows={rows} onAsk={setAsked} />
+        ))
       )}
     </>
   )
@@ -83,7 +88,12 @@ function summary(rows: readonly SeenRow[], processes: number): string {
   return rows.every(({ isKnown }) => isKnown) ? `${all}, all well` : all
 }
 
-function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: readonly SeenRow[] }) {
+function GroupPanel(props: {
+  readonly group: Group
+  readonly rows: readonly SeenRow[]
+  readonly onAsk: (asked: Asked) => void
+}) {
+  const { group, rows, onAsk } = props
   const own = rows.filter((row) => row.group === group)
   if (own.length === 0) return null
   const { title, columns, trend } = groups[group]
@@ -92,7 +102,7 @@ function GroupPanel({ group, rows }: { readonly group: Group; readonly rows: rea
   )
   const shown: readonly Column<SeenRow>[] = [
     { id: 'name', title: 'Name', cell: (row) => <Name row={row} /> },
-    { id: 'state', title: 'State', cell: (row) => <State row={row} /> },
+    { id: 'state', title: 'State', cell: (row) => <State row={row} onAsk={onAsk} /> },
     ...columns.map((column, i) => ({
       id: column,
       title: column,
@@ -158,12 +168,15 @@ function Name({ row }: { readonly row: SeenRow }) {
 
 const marks = { good: '●', warn: '▲', bad: '✕' }
 
-function State({ row }: { readonly row: SeenRow }) {
+function State({ row, onAsk }: { readonly row: SeenRow; readonly onAsk: (asked: Asked) => void }) {
   if (row.isStale) return <span class="state-word stale-row">○ silent, {formatAgo(row.seenMsAgo)}</span>
   return (
-    <span class={`state-word state-${row.state.kind}`}>
-      <span aria-hidden="true">{marks[row.state.kind]}</span> {row.state.text}
-    </span>
+    <>
+      <span class={`state-word state-${row.state.kind}`}>
+        <span aria-hidden="true">{marks[row.state.kind]}</span> {row.state.text}
+      </span>
+      <PartButtons row={row} onAsk={onAsk} />
+    </>
   )
 }
 

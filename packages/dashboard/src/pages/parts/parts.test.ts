@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { outcomeOf } from './action-words.ts'
 import { type PartRow, type Replica, rowsOf } from './rows.ts'
 import { forgetMs, SeenParts } from './seen-parts.ts'
 
-const replica = (parts: Replica['parts'], ageMs = 0): Replica => ({
+type Part = Replica['parts'][number]
+const replica = (parts: readonly Omit<Part, 'actions'>[], ageMs = 0, actions: Part['actions'] = []): Replica => ({
   replica: 'r1',
   host: 'web-1',
   pid: 7,
   ageMs,
-  parts,
+  parts: parts.map((part) => ({ ...part, actions })),
   omitted: [],
   results: [],
 })
@@ -155,6 +157,33 @@ describe('what goes on', () => {
     for (let atMs = 4000; atMs <= 70_000; atMs += 2000) seen.update(row(460, 10), atMs)
     expect(seen.rows(70_000)[0]).toMatchObject({ state: { kind: 'good' }, isKnown: true })
     expect(seen.rows(70_000)[0]!.course.length).toBeLessThanOrEqual(60)
+  })
+})
+
+describe('actions', () => {
+  test('are offered for the part, or for one breaker of a set, where they would change something', () => {
+    const stats = [{ key: 'a', state: 'closed' }, { key: 'b', state: 'open', isolated: true }, { key: 7 }]
+    const breakers = rowsOf([replica([{ kind: 'breaker', name: 'models', stats }], 0, ['open', 'close'])])
+    expect(breakers.map(({ offers, target }) => [target.item, offers])).toEqual([
+      ['a', ['open']],
+      ['b', ['close']],
+      ['', []],
+    ])
+    const [shipper] = rowsOf([replica([{ kind: 'shipper', name: 'events', stats: {} }], 0, ['flush'])])
+    expect(shipper).toMatchObject({ offers: ['flush'], target: { kind: 'shipper', name: 'events' } })
+  })
+
+  test.each([
+    [undefined, 1000, 'info', 'ordered, the process takes it with its next report', false],
+    [undefined, 20_000, 'warn', 'the process has not said', false],
+    [{ state: 'running', text: '' }, 0, 'info', 'the process is doing it', false],
+    [{ state: 'done', text: '' }, 0, 'good', 'Flush x: done.', true],
+    [{ state: 'done', text: 'drained' }, 0, 'good', 'Flush x: drained.', true],
+    [{ state: 'failed', text: 'SLUICE_CLOSED' }, 0, 'bad', 'failed, SLUICE_CLOSED', true],
+  ] as const)('%j after %d ms is said as %s: %s', (result, nowMs, kind, text, isFinal) => {
+    const found = { ...replica([]), results: result === undefined ? [] : [{ id: '1', ...result }] }
+    const outcome = outcomeOf({ id: '1', replica: 'r1', title: 'Flush x', atMs: 0 }, [found], nowMs)
+    expect(outcome).toEqual({ done: { kind, text: expect.stringContaining(text) }, isFinal })
   })
 })
 

@@ -22,6 +22,10 @@ export interface PartRow {
   readonly trend?: number | undefined
   /** A count that should not grow, and what it counts. */
   readonly errors?: { readonly count: number; readonly what: string } | undefined
+  /** What it can be made to do now. */
+  readonly offers: readonly string[]
+  /** The part as actions name it; `item` is one of several in it. */
+  readonly target: { readonly kind: string; readonly name: string; readonly item?: string }
 }
 
 export type Group = 'upstreams' | 'caches' | 'breakers' | 'capacity' | 'shippers' | 'pipelines' | 'others'
@@ -62,7 +66,7 @@ export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
   return replicas.flatMap(({ replica, host, pid, ageMs, parts }) =>
     parts
       .filter(({ kind }) => kind !== 'limiter')
-      .flatMap(({ kind, name, stats }) => {
+      .flatMap(({ kind, name, stats, actions }) => {
         const { group, read } = Object.hasOwn(readers, kind)
           ? readers[kind]!
           : { group: 'others' as const, read: other }
@@ -72,10 +76,19 @@ export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
         return (listed as Stats[]).map((each, i) => {
           const found = read(group === 'others' ? `${kind} ${name}`.trim() : name, each)
           const id = `${replica} ${kind} ${name} ${found.name} ${listed.length > 1 ? i : ''}`
-          return { ...found, id, group, replica, process: `${host}:${pid}`, ageMs }
+          const item = Array.isArray(stats) ? { item: text(each.key) } : {}
+          const offers = item.item === '' ? [] : actions.filter((action) => isUseful(action, kind, each))
+          const target = { kind, name, ...item }
+          return { ...found, id, group, replica, process: `${host}:${pid}`, ageMs, offers, target }
         })
       }),
   )
+}
+
+/** Whether an action would change something. */
+function isUseful(action: string, kind: string, stats: Stats): boolean {
+  if (kind !== 'breaker') return true
+  return action === 'open' ? stats.isolated !== true : action !== 'close' || stats.state !== 'closed'
 }
 
 const good = (text: string): PartRow['state'] => ({ kind: 'good', text })
