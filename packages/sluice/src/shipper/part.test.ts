@@ -47,6 +47,21 @@ test('events that were set aside are a warning', async () => {
   expect(await shipper.health()).toEqual({ ready: true, reasons: [], warnings })
 })
 
+test('operators can have it flush, and send again what was set aside', async () => {
+  let isRefused = true
+  const send = async (events: readonly { readonly id: string }[]): Promise<SendResult> => ({
+    results: events.map(({ id }) => ({ id, status: isRefused ? 'rejected' : 'ok' })),
+  })
+  await using shipper = await open({ name: 'acted on', send })
+  const { actions } = processParts().find(({ name }) => name === 'acted on')!
+  await shipper.ship(1)
+  expect(await actions!.flush!(undefined)).toBe('drained, 0 sent, 1 rejected')
+  expect(await actions!.resend!(undefined)).toBe('done, 0 sent, 1 rejected')
+  isRefused = false
+  expect(await actions!.resend!(undefined)).toBe('done, 1 sent, 0 rejected')
+  expect(await actions!.resend!(undefined)).toBe('done, 0 sent, 0 rejected')
+})
+
 test('is reported by its name, or that of its directory, until it is closed, and refuses events then', async () => {
   const others = new Set(processParts())
   const reported = () => processParts().filter((part) => part.kind === 'shipper' && !others.has(part))
