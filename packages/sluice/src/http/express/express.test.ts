@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import { Readable } from 'node:stream'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
 import type { Guard } from '../../admission/guard.ts'
@@ -59,6 +60,23 @@ describe.each([
     } finally {
       await close()
       await limiter.close()
+    }
+  })
+})
+
+describe('a denial that streams its own answer', () => {
+  it('is not ended by the usual one when the callback returns the response', async () => {
+    const onDenied = (_: unknown, { res }: { res: express.Response }) =>
+      Readable.from(['calm ', 'down']).pipe(res) as never
+    const limit = rateLimit({ limits: { rpm: 1 } }, { onDenied })
+    const app = express().use(limit)
+    app.get('/', (_, res) => void res.send('hello'))
+    const { port, close } = await listening(createServer(app), limit)
+    try {
+      await exchange(port, '/').answer
+      expect((await exchange(port, '/').answer).body).toBe('calm down')
+    } finally {
+      await close()
     }
   })
 })

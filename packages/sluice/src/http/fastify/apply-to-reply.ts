@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial, GuardOutcome, Header } from '../../admission/outcome.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { watchAnswer } from '../node/watch-answer.ts'
-import type { OnDenied } from '../request/adapter-options.ts'
+import { isDenial, type OnDenied } from '../request/adapter-options.ts'
 
 /** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
 export function applyToReply<Decided>(
@@ -23,7 +23,7 @@ export function applyToReply<Decided>(
     Promise.resolve({ request, reply })
       .then((exchange) => onDenied(denial, exchange))
       .then((answer) => {
-        if (answer) deny(reply, answer as Denial<Decided>)
+        if (isDenial(answer)) deny(reply, answer)
         else if (!isAnswered() && !reply.sent) deny(reply, denial)
       })
       .catch(next)

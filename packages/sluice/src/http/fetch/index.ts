@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
-import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { onResponseEnd } from '../node/node-response.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { requestViews } from '../request/request-views.ts'
 import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
@@ -79,7 +78,7 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, request)
       if (answer instanceof Response) return answer
-      return denialResponse((answer as Denial<Decided> | undefined) ?? denial, request.method)
+      return denialResponse(isDenial(answer) ? answer : denial, request.method)
     }
     if (decision !== undefined) decisions.set(request, decision)
     const outgoing = outgoingIn(rest[0])

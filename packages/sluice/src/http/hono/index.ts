@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Guard } from '../../admission/guard.ts'
-import type { Denial } from '../../admission/outcome.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
@@ -12,7 +11,7 @@ import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 
 declare module 'hono' {
@@ -88,7 +87,7 @@ export function protect<Decided extends Decision | undefined>(
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, c)
       if (answer instanceof Response) return answer
-      return denialResponse((answer as Denial<Decided> | undefined) ?? denial, c.req.method)
+      return denialResponse(isDenial(answer) ? answer : denial, c.req.method)
     }
     // On Node the response to come can be prepared directly, which costs much less than a copy of its headers.
     if (outgoing) {

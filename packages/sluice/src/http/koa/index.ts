@@ -10,7 +10,7 @@ import { closing, limiterGuard } from '../guard/limiter-guard.ts'
 import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { goneSignal, onResponseEnd, setHeaders } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { pathOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 
@@ -79,7 +79,8 @@ export function protect<Decided extends Decision | undefined>(
     context.state.sluice = decision
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, ctx)
-      if (answer || !isAnswered(ctx)) deny(ctx, answer || denial)
+      if (isDenial(answer)) deny(ctx, answer)
+      else if (!isAnswered(ctx)) deny(ctx, denial)
       return
     }
     setHeaders(ctx.res, headers)

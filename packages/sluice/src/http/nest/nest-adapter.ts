@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
-import { type Denial, type GuardOutcome, type Header, problemType } from '../../admission/outcome.ts'
+import { type GuardOutcome, type Header, problemType } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
 import { watchAnswer } from '../node/watch-answer.ts'
-import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
+import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { RateLimitException } from './rate-limit-exception.ts'
@@ -80,8 +80,8 @@ export class NestAdapter<Decided extends Decision | undefined> {
     const exception = new RateLimitException(denial)
     if (this.#onDenied !== undefined) {
       const isAnswered = watchAnswer(res.raw ?? res, res)
-      const answer = (await this.#onDenied(denial, context)) as Denial<Decided> | undefined
-      if (answer) {
+      const answer = await this.#onDenied(denial, context)
+      if (isDenial(answer)) {
         setHeaders(res, answer.headers)
         res.status(answer.status)
         res.send(answer.body)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Denial, GuardOutcome } from '../../admission/outcome.ts'
-import type { OnDenied } from '../request/adapter-options.ts'
+import { isDenial, type OnDenied } from '../request/adapter-options.ts'
 import { onResponseEnd, setHeaders, writeDenial } from './node-response.ts'
 import { watchAnswer } from './watch-answer.ts'
 
@@ -36,7 +36,7 @@ function answerOwn<Decided>(
   const isAnswered = watchAnswer(response)
   Promise.resolve(own())
     .then((answer) => {
-      if (answer) writeDenial(response, answer as Denial<Decided>)
+      if (isDenial(answer)) writeDenial(response, answer)
       // Otherwise the client would wait for ever.
       else if (!isAnswered()) writeDenial(response, denial)
     })
