@@ -117,6 +117,7 @@ describe('the tokens of a language model', () => {
       (await handler(new Request('http://test/', { method: 'POST', headers, body: '{"max_tokens":500}' }))).text()
     await call()
     await expect.poll(() => used('tpm')).toBe(0)
+    expect(await used('rpm')).toBe(0)
     status = 200
     await call()
     await expect.poll(() => used('tpm')).toBeGreaterThanOrEqual(500)

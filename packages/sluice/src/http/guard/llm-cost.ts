@@ -12,7 +12,7 @@ import type { LimiterGuardOptions } from './guard-options.ts'
  * request and corrected by what the answer reports, at once or streamed (OpenAI, Anthropic, Gemini, Bedrock).
  *
  * Without a maximum in the request, output is estimated by what the model answered lately, at least `leastOutput`
- * tokens. An answer without usage keeps the estimate; one that failed gives it back.
+ * tokens. An answer without usage keeps the estimate; one that failed gives everything back, its request too.
  *
  * @example
  * // rules: [{ name: rpm, ... }, { name: tpm, cost: body.max_tokens ?? 1, limits: { rpm: 90000 } }]
