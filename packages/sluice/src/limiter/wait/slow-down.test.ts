@@ -39,6 +39,30 @@ it.each(['wait', 'admit', 'reserve'] as const)(
   },
 )
 
+it.each(['reserve', 'acquire', 'admit'] as const)(
+  '%s slows down what comes at once like what comes one after the other',
+  async (method) => {
+    const limits =
+      method === 'admit'
+        ? [
+            { amount: 6, per: '1m' },
+            { amount: 99, algorithm: 'concurrency' },
+          ]
+        : { rpm: 6 }
+    const { clock, limiter } = await limiterOf(limits)
+    const took: number[] = []
+    const all = Array.from({ length: 6 }, async () => {
+      await limiter[method](request)
+      took.push(Math.floor(clock.monotonic() / 100) * 100)
+    })
+    while (took.length < 6) await clock.advance(50)
+    await Promise.all(all)
+    const [first] = took as [number]
+    expect(took.map((ms) => ms - first)).toEqual([0, 0, 200, 400, 500, 500])
+    expect((await limiter.take('192.0.2.1')).reason).toBe('quota')
+  },
+)
+
 it('leaves take and check alone', async () => {
   const { limiter } = await limiterOf()
   for (let i = 0; i < 6; i++) expect((await limiter.check(request)).allowed).toBe(true)

@@ -5,6 +5,7 @@ import { sleep } from '../../runtime/sleep.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Charges } from '../decision/charges.ts'
 import type { Decision } from '../decision/decision.ts'
+import type { RuleCharge } from '../decision/rule-charge.ts'
 
 export interface SlowDownParts {
   readonly store: Pick<Store, 'decide'>
@@ -20,6 +21,8 @@ export interface SlowDownParts {
 export class SlowDown {
   readonly #parts: SlowDownParts
   #count = 0
+  /** What is asked for and not taken yet, in units by subject: a peek does not count it. */
+  readonly #coming = new Map<string, number>()
 
   constructor(parts: SlowDownParts) {
     this.#parts = parts
@@ -30,13 +33,26 @@ export class SlowDown {
     const enforced = charges.enforced.filter(({ rule }) => rule.delay !== undefined)
     if (enforced.length === 0) return
     const { store, deadlineMs } = this.#parts
-    const { allowed, statuses } = await store.decide({ kind: 'peek', charges: enforced }, deadlineMs)
-    if (allowed) await this.#sleep(delayMs(charges, statuses.flat(), 1), signal)
+    const coming = new Map(enforced.map((charge) => [charge, this.#come(charge, charge.cost)]))
+    try {
+      const { allowed, statuses } = await store.decide({ kind: 'peek', charges: enforced }, deadlineMs)
+      if (allowed) await this.#sleep(delayMs(charges, statuses.flat(), coming), signal)
+    } finally {
+      for (const charge of enforced) this.#come(charge, -charge.cost)
+    }
+  }
+
+  #come({ rule, subject }: RuleCharge, units: number): number {
+    const name = rule.prefix + subject
+    const coming = (this.#coming.get(name) ?? 0) + units
+    if (coming > 0) this.#coming.set(name, coming)
+    else this.#coming.delete(name)
+    return coming
   }
 
   /** For what was spent: waits before the caller goes on. */
   async after(charges: Charges, decision: Decision, signal: AbortSignal | undefined): Promise<Decision> {
-    if (decision.allowed) await this.#sleep(delayMs(charges, decision.limits, 0), signal)
+    if (decision.allowed) await this.#sleep(delayMs(charges, decision.limits), signal)
     return decision
   }
 
@@ -53,15 +69,20 @@ export class SlowDown {
   }
 }
 
-/** The longest delay of the rules that are charged, by what is used of the first limit of each. */
-function delayMs({ enforced }: Charges, statuses: readonly LimitStatus[], beforeTake: 0 | 1): number {
+/** The longest delay of the rules that are charged, by what is used of the first limit of each, and what is coming. */
+function delayMs(
+  { enforced }: Charges,
+  statuses: readonly LimitStatus[],
+  coming?: ReadonlyMap<RuleCharge, number>,
+): number {
   let ms = 0
-  for (const { rule, limits, cost } of enforced) {
+  for (const charge of enforced) {
+    const { rule, limits } = charge
     const limit = limits.limits[0]
     if (rule.delay === undefined || limit === undefined) continue
     const status = statuses.find((each) => each.rule === rule.name && each.name === limit.name)
     if (status !== undefined)
-      ms = Math.max(ms, delayMsOf(rule.delay, limit.burst - status.remaining + beforeTake * cost))
+      ms = Math.max(ms, delayMsOf(rule.delay, limit.burst - status.remaining + (coming?.get(charge) ?? 0)))
   }
   return ms
 }
