@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createCache } from 'sluice/cache'
 import { lookup, type Step, threads } from 'sluice/pipeline'
 import type { RedisHandle } from 'sluice/redis'
+import { wrongOption } from '../connections/option-error.ts'
 import type { Kind } from './pipeline-document.ts'
 
 type Row = Record<string, unknown>
 
 /** The default export of a module beside a document. */
 export async function useModule(path: string, folder: string): Promise<unknown> {
-  const module = (await import(pathToFileURL(resolve(folder, path)).href)) as { default?: unknown }
-  if (module.default === undefined) throw new Error(`${path} has no default export`)
+  const file = resolve(folder, path)
+  if (!existsSync(file)) throw wrongOption('use', path, `there is no file ${file}`)
+  const module = (await import(pathToFileURL(file).href)) as { default?: unknown }
+  if (module.default === undefined) throw wrongOption('use', path, 'it needs a default export')
   return module.default
 }
 

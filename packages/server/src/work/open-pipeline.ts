@@ -7,6 +7,7 @@ import {
   fileSink,
   fileSource,
   type Pipeline,
+  PipelineError,
   type PipelineOptions,
   type PipelineSink,
   type PipelineSource,
@@ -35,14 +36,31 @@ export interface Surroundings {
   readonly dryRun: boolean
 }
 
-/** Reads and checks a document; throws with every mistake in it. */
-export function readDocument(path: string): PipelineDocument {
-  return readPipeline(readFileSync(path, 'utf8'))
+/** Reads and checks documents; throws with every mistake in the first one that has any, and which one it is. */
+export function readDocuments(paths: readonly string[]): readonly PipelineDocument[] {
+  const read = new Map<string, string>()
+  return paths.map((path) => {
+    const document = readDocument(path, paths.length > 1)
+    const { name } = document
+    // They would share positions: what one has done, the other would leave out.
+    const remedy = `${read.get(name)} has it too; give each pipeline of a worker a name of its own`
+    if (read.has(name)) throw new PipelineError([{ path: `${path}: name`, value: name, message: remedy }])
+    read.set(name, path)
+    return document
+  })
+}
+
+function readDocument(path: string, isNamed: boolean): PipelineDocument {
+  try {
+    return readPipeline(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (!isNamed || !(error instanceof PipelineError)) throw error
+    throw new PipelineError(error.issues.map((issue) => ({ ...issue, path: `${path}: ${issue.path}` })))
+  }
 }
 
 /** Makes the pipeline of a document. Paths in it are meant from its folder. */
-export async function openPipeline(path: string, around: Surroundings): Promise<Pipeline> {
-  const document = readDocument(path)
+export async function openPipeline(document: PipelineDocument, path: string, around: Surroundings): Promise<Pipeline> {
   const opening = new Opening(dirname(resolve(path)), around)
   const { name, rate, maxRejected, lease, execution } = document
   if (rate && !around.limiter)

@@ -85,6 +85,47 @@ describe('sluice work', () => {
     expect([bad.code, bad.err]).toEqual([1, expect.stringContaining('execution.batchSize is 0; use a whole number')])
   })
 
+  it('refuses two pipelines of one name, which would share positions, and says which document has a mistake', async () => {
+    const [one, two] = ['a', 'b'].map((name) =>
+      write(`${name}.yaml`, `name: load\nsource: { file: ${name} }\nsink: { file: o }\n`),
+    )
+    const same = await runCli(['work', one!, two!, '--check'])
+    expect([same.code, same.err]).toEqual([1, expect.stringContaining('b.yaml: name is "load"; ')])
+    const mistake = await runCli(['work', one!, write('c.yaml', 'name: c\nsource: { file: c }\n'), '--check'])
+    expect([mistake.code, mistake.err]).toEqual([1, expect.stringContaining('c.yaml: sink is undefined')])
+  })
+
+  it('names a module that is not there, or that has nothing to use', async () => {
+    write('nothing.mjs', '')
+    for (const [module, why] of [
+      ['./absent.mjs', 'there is no file'],
+      ['./nothing.mjs', 'it needs a default export'],
+    ]) {
+      const document = write('use.yaml', `name: use\nsource: { use: ${module} }\nsink: { file: o }\n`)
+      const ran = await runCli(['work', document, '--port', '0'])
+      expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(`use is "${module}"; ${why}`)])
+      expect(ran.err).not.toContain('    at ')
+    }
+  })
+
+  it('says what fails while it tries again, and does not end a load with 0 that was stopped', async () => {
+    write('away.ndjson', '{"id":1}\n')
+    const document = 'name: away\nsource: { file: away.ndjson }\nsink: { postgres: t }\n'
+    for (const json of [[], ['--json']]) {
+      const child = startCli(['work', write('away.yaml', document), '--port', '0', ...json], {
+        env: { DATABASE_URL: 'postgres://app@127.0.0.1:1/db' },
+      })
+      let err = ''
+      child.stderr?.on('data', (chunk) => {
+        err += chunk
+      })
+      const ended = new Promise((resolve) => child.on('close', resolve))
+      await waitFor(() => /away: claim failed, again in .*ECONNREFUSED/.test(err), { timeoutMs: 30_000 })
+      child.kill('SIGTERM')
+      expect(await ended, err).toBe(130)
+    }
+  })
+
   it('says which variable is missing', async () => {
     const ran = await runCli(['work', write('secret.yaml', load.replace(/^rate.*$/m, '')), '--port', '0'])
     expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('set the variable CUSTOMERS_DB')])

@@ -11,10 +11,11 @@ import { openSource } from '../policy/place/open-source.ts'
 import { parsePolicyPlace } from '../policy/place/policy-place.ts'
 import { checkRedis } from '../start-checks.ts'
 import { openPipeline } from './open-pipeline.ts'
+import type { PipelineDocument } from './pipeline-document.ts'
 import { workApp } from './work-app.ts'
 
 export interface WorkConfig {
-  readonly documents: readonly string[]
+  readonly documents: readonly { readonly path: string; readonly document: PipelineDocument }[]
   readonly redis: RedisTarget | undefined
   readonly policy: string | undefined
   readonly service: string
@@ -48,9 +49,9 @@ export async function openWorker(config: WorkConfig, otherPort: boolean): Promis
     const redis = client && openRedis(client, { service: config.service })
     if (redis) opened.push(() => redis.close())
     const limiter = config.policy === undefined ? undefined : await limiterOf(config.policy)
-    for (const path of config.documents) {
+    for (const { document, path } of config.documents) {
       const { env, dryRun } = config
-      const pipeline = await openPipeline(path, { env, redis, limiter, opened, dryRun })
+      const pipeline = await openPipeline(document, path, { env, redis, limiter, opened, dryRun })
       pipelines.push(pipeline)
     }
     const registry = processRegistry()

@@ -24,6 +24,17 @@ describe('execution', () => {
     })
   })
 
+  it('is a load when no mode is given', async () => {
+    const pipeline = await createPipeline({
+      name: 'x',
+      source: [1],
+      sink: async () => {},
+      execution: { batchSize: 10 },
+    })
+    expect(pipeline.stats().mode).toBe('batch')
+    await pipeline.close()
+  })
+
   it('says which fields belong to the other mode', async () => {
     const message = 'execution.checkpointIntervalMs is 30000; mode batch has no checkpointIntervalMs; leave it out'
     await expect(refused({ mode: 'batch', checkpointIntervalMs: 30_000 })).rejects.toThrow(message)

@@ -12,7 +12,7 @@ export interface Partitioning {
 /** How a pipeline runs: a load that ends, or a stream that does not. */
 export type Execution =
   | {
-      readonly mode: 'batch'
+      readonly mode?: 'batch'
       /** Records per batch; 1,000 by default. */
       readonly batchSize?: number
       /** Batches that are worked on at the same time, each of another partition; 1 by default. */
@@ -30,7 +30,7 @@ export type Execution =
 
 /** An execution with its defaults filled in. */
 export interface ResolvedExecution {
-  readonly mode: Execution['mode']
+  readonly mode: 'batch' | 'streaming'
   readonly batchSize: number
   readonly parallelism: number
   readonly partitioning: Partitioning | undefined
@@ -49,7 +49,7 @@ const most = { batchSize: 100_000, parallelism: 256, checkpointIntervalMs: 86_40
 export function readExecution(given: unknown, path: string, report: Report): ResolvedExecution {
   const spec = objectAt(given, path, report) as Partial<ResolvedExecution>
   const mode = spec.mode === 'streaming' ? 'streaming' : 'batch'
-  if (spec.mode !== mode) report(`${path}.mode`, spec.mode, 'use batch or streaming')
+  if ((spec.mode ?? 'batch') !== mode) report(`${path}.mode`, spec.mode, 'use batch or streaming')
   checkFields(spec, fieldsOf[mode], path, report, (name) =>
     name in most || name === 'partitioning' ? `mode ${mode} has no ${name}; leave it out` : undefined,
   )

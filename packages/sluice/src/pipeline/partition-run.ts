@@ -251,6 +251,8 @@ export class PartitionRun {
     const { clock, events } = this.#parts
     await this.#retry.until('write', () => allowance.takeNow())
     if (allowance.granted > written) return
+    // It may take until tomorrow: who goes on after a crash is not to repeat what was written before it.
+    if (written > 0 && !this.#parts.sink.positions) await this.#checkpoint()
     this.#do('waiting')
     const startedAt = clock.monotonic()
     while (allowance.granted === written) await this.#retry.until('write', () => allowance.wait(this.#end.signal))

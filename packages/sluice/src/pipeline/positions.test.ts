@@ -36,6 +36,22 @@ describe('the positions of a pipeline', () => {
     expect((await positions.list('closing@today'))[0]).toMatchObject({ next: String(written), owner: undefined })
   })
 
+  it('is not done when it is closed before it could learn what there is to do', async () => {
+    const away = { ...memoryPositions(), list: () => Promise.reject(new Error('the database is away')) }
+    const pipeline = await createPipeline({
+      name: 'away',
+      run: '1',
+      source: [{ id: 1 }],
+      sink: async () => undefined,
+      positions: away,
+    })
+    const failed = new Promise((resolve) => pipeline.on('failed', resolve))
+    const running = pipeline.run()
+    await failed
+    await pipeline.close()
+    expect(await running).toMatchObject({ outcome: 'stopped', read: 0 })
+  })
+
   it('does not wait for a sink that hangs for longer than it is told to when it is closed', async () => {
     const positions = memoryPositions()
     const pipeline = await createPipeline({

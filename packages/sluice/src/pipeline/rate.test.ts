@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createLimiter } from '../limiter/create-limiter.ts'
 import { filePolicy } from '../policy/sources/file/file.ts'
 import { waitFor } from '../testing/wait-for.ts'
-import { createPipeline } from './index.ts'
+import { createPipeline, memoryPositions } from './index.ts'
 import { collecting, numbers } from './testing/runs.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-rate-'))
@@ -35,6 +35,33 @@ describe('the rate of a pipeline', () => {
     expect(sink.values().map(({ id }) => id)).toEqual(numbers(40).map(({ id }) => id))
     await pipeline.close()
     await limiter.close()
+  })
+
+  it('repeats nothing that was written before a wait, when the run ends in it', async () => {
+    const [positions, sink] = [memoryPositions(), collecting()]
+    const source = () => numbers(50)
+    const shared = {
+      name: 'ended',
+      run: '1',
+      source,
+      sink: sink.write,
+      positions,
+      rate: { rule: 'writes' },
+      lease: 100,
+    }
+    const limiter = await createLimiter({ policy })
+    const first = await createPipeline<{ id: number }>({ ...shared, limiter })
+    const running = first.run()
+    await waitFor(() => first.stats().partitions[0]?.doing === 'waiting')
+    await first.close({ within: 1 })
+    await running
+    await limiter.close()
+    const fresh = await createLimiter({ policy: { ...policy, rules: [{ name: 'writes', limits: { rph: 1000 } }] } })
+    const second = await createPipeline<{ id: number }>({ ...shared, limiter: fresh })
+    await second.run()
+    expect(sink.values().map(({ id }) => id)).toEqual(numbers(50).map(({ id }) => id))
+    await second.close()
+    await fresh.close()
   })
 
   it('follows a change of the policy while records wait', async () => {

@@ -148,7 +148,7 @@ export class RunningPipeline implements Pipeline {
     const endRenewing = every(Math.max(1, Math.floor(leaseMs / 3)), clock, () => this.#renewAll())
     try {
       await this.#work(await source.identity?.())
-      const outcome = this.#left.size === 0 ? 'done' : 'stopped'
+      const outcome = this.#isListed && this.#left.size === 0 ? 'done' : 'stopped'
       if (outcome === 'done') deadLetters.checkAtEnd(this.#readWhole === this.#names.length)
       this.#state = outcome
       const { read, written, dropped, rejected, lost } = counts

@@ -66,8 +66,10 @@ async function insert(
   options: PostgresSinkOptions,
   last: readonly string[] = [],
 ): Promise<string | undefined> {
+  if (!rows.every(isRow)) return 'it is no row: write an object with a field for each column'
   try {
-    const names = options.columns ?? namesOf(rows)
+    // A row without its key is refused as one whose key is null.
+    const names = options.columns ?? namesOf(rows, options.conflict)
     if (rows.length > 0 && options.copy !== false && canCopy(rows, names)) {
       const statements = [...copySql(names, options), ...last].join('; ')
       await client.query(new CopyIn(statements, copyText(rows, names))).done
@@ -103,9 +105,14 @@ async function insertOthers(
   return rejections
 }
 
-/** The fields that at least one of the rows has. */
-function namesOf(rows: readonly object[]): string[] {
-  const names = new Set<string>()
+/** Whether it is an object with fields; a record can be any value. */
+function isRow(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+}
+
+/** These fields and those that at least one of the rows has. */
+function namesOf(rows: readonly object[], known: readonly string[] = []): string[] {
+  const names = new Set(known)
   for (const row of rows) for (const name of Object.keys(row)) names.add(name)
   return [...names]
 }

@@ -126,6 +126,23 @@ describe('postgresSink', () => {
     expect((await pool.query(`SELECT id FROM ${table}`)).rows).toEqual([{ id: 1 }])
   })
 
+  it.each([undefined, ['id']])('rejects what is no row, and a row without its key (conflict: %s)', async (conflict) => {
+    const table = await newTable()
+    const rejected: unknown[] = []
+    const odd = [null, 7, 'text', [1], {}, { name: 'no id' }]
+    const pipeline = await createPipeline<unknown>({
+      name: table,
+      run: '1',
+      source: [{ id: 1, name: 'a' }, ...odd, { id: 2, name: 'b' }],
+      sink: postgresSink(pool, { table, ...(conflict && { conflict }) }) as never,
+      deadLetters: async ({ records }) => void rejected.push(...records.map(({ value }) => value.value)),
+    })
+    expect(await pipeline.run()).toMatchObject({ written: 2, rejected: odd.length })
+    await pipeline.close()
+    expect(rejected).toEqual(odd)
+    expect(await idsOf(table)).toEqual([1, 2])
+  })
+
   it('ends the run when the table is not there', async () => {
     const sink = postgresSink(pool, { table: 'nowhere' })
     const pipeline = await createPipeline<object>({ name: 'nowhere', run: '1', source: [{ id: 1 }], sink })

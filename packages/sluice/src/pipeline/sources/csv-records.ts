@@ -17,7 +17,7 @@ export async function* csvRecords(
   const { parse } = await import('csv-parse').catch((cause) =>
     Promise.reject(missingPeer('sluice/pipeline', 'csv-parse', '7', cause)),
   )
-  const parser = parse({ columns: true, bom: true, relax_column_count: true, skip_empty_lines: true, info: true })
+  const parser = parse({ columns: namesOf, bom: true, relax_column_count: true, skip_empty_lines: true, info: true })
   input.on('error', (error) => parser.destroy(error))
   input.pipe(parser)
   let number = -1
@@ -36,6 +36,13 @@ export async function* csvRecords(
     input.destroy()
     parser.destroy()
   }
+}
+
+/** The names of the header; of two columns of one name, one would be lost. */
+function namesOf(header: readonly string[]): string[] {
+  const twice = header.find((name, i) => header.indexOf(name) !== i)
+  if (twice !== undefined) throw Object.assign(new Error(`two columns named ${twice}`), { code: 'CSV_HEADER' })
+  return [...header]
 }
 
 interface CsvRow {

@@ -78,7 +78,9 @@ export function fileSource(path: string, options: FileSourceOptions = {}): Pipel
       } catch (error) {
         // A damaged file does not get better.
         const { code, message } = error as { code?: string; message: string }
-        throw /^(Z_|CSV_|ENOENT)/.test(code ?? '') ? pipelineFailed(`${path} cannot be read: ${message}`, error) : error
+        throw /^(Z_|CSV_|INVALID_OPENING_QUOTE|ENOENT)/.test(code ?? '')
+          ? pipelineFailed(`${path} cannot be read: ${message}`, error)
+          : error
       }
     },
   }

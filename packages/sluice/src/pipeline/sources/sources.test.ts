@@ -135,6 +135,21 @@ describe('fileSource', () => {
     await expect(pipeline.run()).rejects.toThrow('cut.ndjson.gz cannot be read')
     await pipeline.close()
   })
+
+  it.each([
+    ['a quote inside a field', 'id,name\n1,b"c\n', 'quote'],
+    ['a quoted field that goes on after its quote', 'id,name\n1,"b"c\n', 'quote'],
+    ['two columns of one name, of which one would be lost', 'id,name,id\n1,b,2\n', 'two columns named id'],
+  ])('ends the run at %s', async (_, text, why) => {
+    const path = join(folder, 'odd.csv')
+    writeFileSync(path, text)
+    const pipeline = await createPipeline({ name: 'odd', source: fileSource(path), sink: async () => undefined })
+    await expect(pipeline.run()).rejects.toMatchObject({
+      code: 'SLUICE_PIPELINE_FAILED',
+      message: expect.stringMatching(new RegExp(`odd.csv cannot be read: .*${why}`, 'i')),
+    })
+    await pipeline.close()
+  })
 })
 
 describe.each([undefined, 'readers'])('redisStreamSource with the group %s', (group) => {

@@ -2,7 +2,7 @@ import type { Pipeline, RunReport } from 'sluice/pipeline'
 import { knownVariables } from '../../../config/config.ts'
 import { redisFrom } from '../../../config/redis-from.ts'
 import { unknownVariables } from '../../../config/variables.ts'
-import { readDocument } from '../../../work/open-pipeline.ts'
+import { readDocuments } from '../../../work/open-pipeline.ts'
 import { openWorker, type Worker } from '../../../work/work.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Input } from '../../input.ts'
@@ -11,13 +11,15 @@ import { endSignal } from '../../serve/signals.ts'
 import { count, countOf, duration } from '../../terminal/numbers.ts'
 import { progress } from '../../terminal/progress.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { safe } from '../../terminal/text.ts'
 
 const [barMs, lineMs] = [200, 10_000]
 
 /** Runs the pipelines of documents until they end, or until SIGTERM or SIGINT. */
 export async function workCommand(input: Input, terminal: Terminal): Promise<ExitCode> {
-  const documents = input.args
-  const names = documents.map((path) => readDocument(path).name)
+  const read = readDocuments(input.args)
+  const documents = read.map((document, i) => ({ document, path: input.args[i]! }))
+  const names = read.map(({ name }) => name)
   if (input.flag('check')) {
     terminal.result({ valid: true, pipelines: names }, () => {
       terminal.line(`${terminal.style.good('valid')}: ${names.join(', ')}`)
@@ -54,22 +56,27 @@ export async function workCommand(input: Input, terminal: Terminal): Promise<Exi
     terminal.result({ runs }, () => {
       for (const run of runs) terminal.line(runLine(run))
     })
-    return 0
+    // Whoever started it must not take a load for done of which a part is left.
+    return worker.pipelines.some((pipeline, i) => isUnfinished(pipeline, reports[i]!)) ? 130 : 0
   } finally {
     endProgress()
     await worker.close()
   }
 }
 
+const isUnfinished = (pipeline: Pipeline, { outcome }: RunReport): boolean =>
+  outcome === 'stopped' && pipeline.stats().mode === 'batch'
+
 function runLine({ name, outcome, written, rejected, durationMs }: RunReport & { readonly name: string }): string {
   const rate = durationMs > 0 ? `, ${count((written / durationMs) * 1000)}/s` : ''
   return `${name}: ${outcome} in ${duration(durationMs)}, ${countOf(written, 'record')} written${rate}, ${count(rejected)} rejected`
 }
 
-/** A bar on a terminal, else a line now and then; the returned function ends it. */
+/** A bar on a terminal, else a line now and then, and what fails; the returned function ends it. */
 function showProgress({ pipelines }: Worker, terminal: Terminal): () => void {
+  const bar = terminal.liveProgress && !terminal.json ? progress(terminal) : undefined
+  for (const pipeline of pipelines) noteFailures(pipeline, terminal, () => bar?.end())
   if (terminal.json) return () => undefined
-  const bar = terminal.liveProgress ? progress(terminal) : undefined
   const startedAt = performance.now()
   const timer = setInterval(
     () => {
@@ -85,6 +92,20 @@ function showProgress({ pipelines }: Worker, terminal: Terminal): () => void {
   }
 }
 
+/** What fails is tried again for as long as it takes: without a word, a worker would seem to have nothing to do. */
+function noteFailures(pipeline: Pipeline, terminal: Terminal, endBar: () => void): void {
+  let quietUntil = 0
+  pipeline.on('failed', ({ operation, error, retryInMs }) => {
+    const now = performance.now()
+    if (now < quietUntil) return
+    quietUntil = now + lineMs
+    const { message, code } = error as { message?: string; code?: string }
+    endBar()
+    const line = `${pipeline.name}: ${operation} failed, again in ${duration(retryInMs)}: ${message || code || error}`
+    terminal.note(terminal.style.warn(safe(line)))
+  })
+}
+
 function shareOf(pipelines: readonly Pipeline[]): number {
   const all = pipelines.map((pipeline) => pipeline.stats())
   const total = all.reduce((sum, { partitionsTotal }) => sum + partitionsTotal, 0)
@@ -96,6 +117,7 @@ function progressText(pipeline: Pipeline, elapsedMs: number): string {
   const rate = count((written / Math.max(1, elapsedMs)) * 1000)
   const left = (elapsedMs / partitionsDone) * (partitionsTotal - partitionsDone)
   const time = mode === 'batch' && partitionsDone > 0 ? `, ${duration(left)} left` : ''
+  const isWaiting = partitions.length > 0 && partitions.every(({ doing }) => doing === 'waiting')
   const lag = mode === 'streaming' ? `, lag ${count(partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0))}` : ''
-  return `${pipeline.name}: ${countOf(written, 'record')}, ${rate}/s, ${count(rejected)} rejected${time}${lag}`
+  return `${pipeline.name}: ${countOf(written, 'record')}, ${rate}/s, ${count(rejected)} rejected${time}${lag}${isWaiting ? ', waits for the rate' : ''}`
 }
