@@ -39,7 +39,7 @@ describe('the rate of a pipeline', () => {
 
   it('repeats nothing that was written before a wait, when the run ends in it', async () => {
     const [positions, sink] = [memoryPositions(), collecting()]
-    const source = () => numbers(50)
+    const source = numbers(50)
     const shared = {
       name: 'ended',
       run: '1',

@@ -28,7 +28,7 @@ export interface AdapterOptions<Request, Exchange, Answer = never, Decided = unk
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that writes the answer itself usually returns nothing.
 export type OwnAnswer<Answer, Decided> = Denial<Decided> | Answer | undefined | void
 
-/** Whether `onDenied` returned a denial. A callback may also return what its last call gave it, such as the response. */
+/** Whether `onDenied` returned a denial. It may also return what its last call gave it, such as the response. */
 export function isDenial<Decided>(answer: unknown): answer is Denial<Decided> {
   return Array.isArray((answer as Partial<Denial> | null | undefined)?.headers)
 }
