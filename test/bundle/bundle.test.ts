@@ -75,7 +75,7 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
  */
 const limitsKib: Readonly<Record<string, number>> = {
   '.': 62,
-  './redis': 43,
+  './redis': 44,
   './policy': 42,
   './egress': 52,
   './store': 12,
