@@ -7,6 +7,7 @@ import { benchEgress } from './egress/index.ts'
 import { benchMemory } from './memory/index.ts'
 import { type BenchOptions, readOptions, type Section, usage } from './options.ts'
 import { benchPipeline } from './pipeline/index.ts'
+import { benchPostgres } from './postgres/index.ts'
 import { benchRedis } from './redis/index.ts'
 import { printSummary, progress } from './report/print.ts'
 import type { CaseResult } from './report/result.ts'
@@ -19,7 +20,10 @@ type OtherBench = (options: BenchOptions) => Promise<unknown>
  * Sections that print their own results; what they return is written to the JSON unchanged. Loaded only when selected.
  */
 const others: Record<
-  Exclude<Section, 'redis' | 'memory' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress' | 'pipeline'>,
+  Exclude<
+    Section,
+    'redis' | 'memory' | 'postgres' | 'breaker' | 'cache' | 'shipper' | 'capacity' | 'egress' | 'pipeline'
+  >,
   () => Promise<OtherBench | undefined>
 > = {
   policy: async () => (await import('./policy-match.ts')).benchPolicy,
@@ -45,6 +49,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
   if (
     section !== 'redis' &&
     section !== 'memory' &&
+    section !== 'postgres' &&
     section !== 'breaker' &&
     section !== 'cache' &&
     section !== 'shipper' &&
@@ -58,6 +63,7 @@ async function run(section: Section, options: BenchOptions, measured: CaseResult
   const benches = {
     redis: () => benchRedis(effort, only),
     memory: () => benchMemory(effort, keys, only),
+    postgres: () => benchPostgres(effort, only),
     breaker: () => benchBreaker(effort, only),
     cache: () => benchCache(effort, only),
     egress: () => benchEgress(effort, only),

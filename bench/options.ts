@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 const sections = [
   'redis',
   'memory',
+  'postgres',
   'breaker',
   'cache',
   'shipper',
@@ -27,7 +28,7 @@ export interface BenchOptions {
 }
 
 export const usage = `npm run bench -- [${sections.join('] [')}] [all] [--rounds n] [--quick] [--only text] [--json file]
-Without a section: redis and memory. --only picks cases of redis, memory, breaker, cache, shipper, capacity, egress, pipeline and http by their names, such as lease, fastify or "hono, denied".`
+Without a section: redis and memory. --only picks cases of redis, memory, postgres, breaker, cache, shipper, capacity, egress, pipeline and http by their names, such as lease, fastify or "hono, denied".`
 
 /** Reads the command line; throws an error that describes what is wrong with it. */
 export function readOptions(args: readonly string[]): BenchOptions {

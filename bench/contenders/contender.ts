@@ -7,6 +7,7 @@ export interface WindowLimit {
 /** The setup of a contender; it must be serialisable, to be sent to another process. */
 export interface Setup {
   readonly redisUrl: string
+  readonly postgresUrl?: string
   /** Keeps the keys of one contender in one case apart from all others. */
   readonly prefix: string
   readonly limits: readonly WindowLimit[]
