@@ -39,7 +39,7 @@ it.each(['wait', 'admit', 'reserve'] as const)(
   },
 )
 
-it.each(['reserve', 'acquire', 'admit'] as const)(
+it.each(['wait', 'reserve', 'acquire', 'admit'] as const)(
   '%s slows down what comes at once like what comes one after the other',
   async (method) => {
     const limits =

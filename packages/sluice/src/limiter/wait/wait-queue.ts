@@ -195,13 +195,13 @@ export class WaitQueue {
   async #take(run: readonly Waiter[], charges: readonly Charge[]): Promise<number> {
     const { store, deadlineMs, decisionOf } = this.#owner
     const answer = await store.decide({ kind: 'take', charges, copies: run.length, hold: undefined }, deadlineMs)
-    const passed = passedOf(answer)
+    const cost = charges[0]!.cost
     let left = answer.granted
     for (const waiter of run) {
       // Who has given up meanwhile is not there any more.
       if (left > 0 && this.#drop(waiter)) {
         left -= 1
-        waiter.end(decisionOf(charges, passed))
+        waiter.end(decisionOf(charges, passedOf(answer, left * cost)))
       }
     }
     if (left > 0) this.#giveBack(charges[0]!, left, answer)
@@ -268,9 +268,11 @@ function retryMs({ reason, retryAfterMs, limits }: Decision): number {
   return Math.max(1, isPermit ? Math.min(permitMs, retryAfterMs) : retryAfterMs)
 }
 
-/** The answer for one of those that passed. */
-function passedOf(answer: Answer): Answer {
-  if (answer.allowed) return answer
-  const statuses = answer.statuses.map((limits) => limits.map((status) => ({ ...status, retryAfterMs: 0 })))
+/** The answer for one of those that passed, before others spent so many units. */
+function passedOf(answer: Answer, unitsAfter: number): Answer {
+  if (answer.allowed && unitsAfter === 0) return answer
+  const statuses = answer.statuses.map((limits) =>
+    limits.map((status) => ({ ...status, remaining: status.remaining + unitsAfter, retryAfterMs: 0 })),
+  )
   return { ...answer, allowed: true, granted: 1, statuses }
 }

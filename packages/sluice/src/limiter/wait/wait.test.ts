@@ -56,6 +56,14 @@ describe('wait', () => {
     expect(limiter.waiting).toBe(0)
   })
 
+  test('tells each of those that pass together what was left after it', async () => {
+    const { limiter, clock } = await waitingOn({ limits: { rps: 5 } })
+    const waits = [1, 2, 3, 4, 5, 6].map(() => limiter.wait('k'))
+    await clock.advance(1000)
+    const left = (await Promise.all(waits)).map(({ limits }) => limits[0]?.remaining)
+    expect(left).toEqual([4, 3, 2, 1, 0, 4])
+  })
+
   test('asks once for each window, however many wait', async () => {
     const { limiter, clock, asked } = await waitingOn({ limits: { rps: 100 }, denyCache: false })
     const all = Promise.all(Array.from({ length: 1000 }, () => limiter.wait('k')))
