@@ -264,7 +264,7 @@ export const commands: readonly Command[] = [
       'FILE is YAML or JSON; docs/pipeline.md has the form. Several workers with the same documents share the work. ' +
         'It ends when all loads are done; a stream goes on.',
       'GET /health fails when a partition makes no progress, GET /ready also while it is ending; GET /metrics is for Prometheus, GET /stats for people.',
-      'SIGTERM or SIGINT stops reading, writes what is in hand, saves the positions and releases the partitions.',
+      'SIGTERM or SIGINT stops reading, writes what is in hand, saves the positions and releases the partitions. A load that was stopped before its end gives 130.',
     ],
     examples: [
       'sluice work load-offers.yaml --policy sluice.yaml --redis redis://127.0.0.1:6379',

@@ -12,6 +12,7 @@ import type {
   PipelineSource,
   Rejection,
 } from './pipeline.ts'
+import { pipelineFailed } from './pipeline-error.ts'
 import { type Claim, Fenced, type Positions } from './positions/positions.ts'
 import { BatchRate, type RateOptions } from './rate.ts'
 import { Retry, type RetryParts } from './retry.ts'
@@ -97,6 +98,7 @@ export class PartitionRun {
     if (abort.aborted) end()
     try {
       const isDone = await this.#pull()
+      if (isDone) await this.#refuseChangedSource()
       // A stream that has ended may go on in another run.
       const { execution, source } = this.#parts
       await this.#save(isDone && (execution.mode === 'batch' || source.isDynamic === true))
@@ -296,6 +298,16 @@ export class PartitionRun {
 
   #letter({ value, position }: PipelineRecord, reason: string): DeadLetter {
     return { pipeline: this.#parts.name, partition: this.partition, position, reason, value }
+  }
+
+  /** Parts of a file that grows overlap, or leave lines out. */
+  async #refuseChangedSource(): Promise<void> {
+    const { source, identity, name } = this.#parts
+    if ((await source.identity?.()) === identity) return
+    throw pipelineFailed(
+      `the source of ${name} has changed while partition ${this.partition} was read; ` +
+        'load it when it is complete, under a name of its own with `run`',
+    )
   }
 
   /** Saves after every batch of a load, and at intervals in a stream. */

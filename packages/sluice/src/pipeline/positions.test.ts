@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { waitFor } from '../testing/wait-for.ts'
 import { createPipeline, memoryPositions, type PipelineSource } from './index.ts'
+import { pipelineFailed } from './pipeline-error.ts'
 import { collecting, endless, numbers, runToEnd, slowly } from './testing/runs.ts'
 
 describe('the positions of a pipeline', () => {
@@ -215,5 +216,41 @@ describe('the positions of a pipeline', () => {
     await expect(runToEnd({ ...options, source: source('wednesday') })).rejects.toThrow(
       'the source of nightly has changed',
     )
+  })
+
+  it('refuses another source while a part of the last one is unread, though what was read is at its end', async () => {
+    const positions = memoryPositions()
+    const sink = collecting<string>()
+    const source = (identity: string, isBroken = false): PipelineSource => ({
+      partitions: async () => ['a', 'b'],
+      identity: async () => identity,
+      async *read({ partition, from }) {
+        if (partition === 'b' && isBroken) throw pipelineFailed('the disk is broken')
+        if (from === undefined) yield [{ value: `${identity} ${partition}`, position: '1' }]
+      },
+    })
+    const options = { name: 'half', positions, sink: sink.write, random: () => 0 }
+    await expect(runToEnd({ ...options, source: source('monday', true) })).rejects.toThrow('broken')
+    expect(sink.values()).toEqual(['monday a'])
+    await expect(runToEnd({ ...options, source: source('tuesday') })).rejects.toThrow('the source of half has changed')
+    await runToEnd({ ...options, source: source('monday') })
+    await runToEnd({ ...options, source: source('tuesday') })
+    expect(sink.values()).toEqual(['monday a', 'monday b', 'tuesday a', 'tuesday b'])
+  })
+
+  it('does not take a partition for done of a source that changed while it was read', async () => {
+    const positions = memoryPositions()
+    let identity = 'short'
+    const source: PipelineSource = {
+      partitions: async () => ['all'],
+      identity: async () => identity,
+      async *read() {
+        yield [{ value: 1, position: '1' }]
+        identity = 'longer'
+      },
+    }
+    const run = runToEnd({ name: 'grew', positions, source, sink: async () => undefined })
+    await expect(run).rejects.toThrow('the source of grew has changed')
+    expect(await positions.list('grew')).toMatchObject([{ done: false, next: '1' }])
   })
 })

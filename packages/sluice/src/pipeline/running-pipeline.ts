@@ -191,9 +191,10 @@ export class RunningPipeline implements Pipeline {
   async #takePartitions(parts: RunParts, extra: number): Promise<void> {
     const { execution, positions, positionsName, leaseMs, worker, clock, isClaimed } = this.#parts
     const listed = isClaimed ? await positions.list(positionsName) : []
-    if (!this.#isListed) this.#refuseChangedSource(listed, parts.identity)
+    const isFirst = !this.#isListed
     for (const { partition, done, source } of listed) if (done && source === parts.identity) this.#done.add(partition)
     await this.#list()
+    if (isFirst) this.#refuseChangedSource(listed, parts.identity)
     if (!isClaimed) {
       for (const name of this.#left) if (!this.#runs.has(name)) this.#start(new PartitionRun(parts, name, undefined, 0))
       return
@@ -253,12 +254,21 @@ export class RunningPipeline implements Pipeline {
 
   #refuseChangedSource(listed: readonly PartitionState[], identity: string | undefined): void {
     const { positionsName } = this.#parts
-    const isUnfinished = ({ done, next, source: of }: PartitionState): boolean =>
-      !done && next !== undefined && of !== identity
-    const unfinished = listed.find(isUnfinished)
+    const states = new Map(listed.map((state) => [state.partition, state]))
+    const isOld = (state: PartitionState): boolean =>
+      state.source !== identity && (state.done || state.next !== undefined)
+    const isOpen = (name: string): boolean => {
+      const state = states.get(name)
+      return state === undefined || (state.source !== identity && !state.done)
+    }
+    // A part that was read to its end is not read again while another of the same source is still to be read.
+    const isHalf = this.#names.some(isOpen)
+    const unfinished = listed.find(
+      (state) => isOld(state) && (!state.done || (isHalf && this.#names.includes(state.partition))),
+    )
     if (unfinished === undefined) return
     throw pipelineFailed(
-      `the source of ${positionsName} has changed since partition ${unfinished.partition} was read up to ${unfinished.next}; ` +
+      `the source of ${positionsName} has changed since partition ${unfinished.partition} was read up to ${unfinished.done ? 'its end' : unfinished.next}; ` +
         'finish with what it was, or give this load a name of its own with `run`',
     )
   }
