@@ -16,7 +16,11 @@ export interface PipelineOptions<T = unknown> {
   /** Tells it apart from others; workers with the same name share the work. */
   readonly name: string
   /** Where records come from; any iterable is accepted as it is, and a function that returns one. */
-  readonly source: PipelineSource | AsyncIterable<unknown> | Iterable<unknown> | (() => AsyncIterable<unknown> | Iterable<unknown>)
+  readonly source:
+    | PipelineSource
+    | AsyncIterable<unknown>
+    | Iterable<unknown>
+    | (() => AsyncIterable<unknown> | Iterable<unknown>)
   readonly steps?: readonly Step[]
   /** Where records go; a function is accepted as it is. */
   readonly sink: PipelineSink<T> | WriteFunction<T>
