@@ -95,6 +95,22 @@ test('when the store is back a probe has found out before anybody asks: nobody i
   expect(states).toEqual(['open', 'half-open', 'closed'])
 })
 
+test('a probe for which this process was too busy is followed by another', async () => {
+  const store = switchedStore(memoryStore())
+  const limiter = await limiterOn(store)
+  store.failing = 'timeout'
+  for (let i = 0; i < 5; i++) await limiter.take('a', { rule: 'open' })
+  store.failing = 'overload'
+  const { asked } = store
+  for (let probes = 1; probes <= 3; probes++) {
+    await clock.advance(20)
+    expect(store.asked).toBe(asked + probes)
+  }
+  store.failing = undefined
+  await clock.advance(20)
+  expect(await limiter.take('a', { rule: 'open' })).toMatchObject({ degraded: false })
+})
+
 test('a closed limiter probes no more', async () => {
   const store = switchedStore(memoryStore())
   const limiter = await limiterOn(store)

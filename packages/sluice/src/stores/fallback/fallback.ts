@@ -225,8 +225,10 @@ class StoreWithFallback implements FallbackStore {
         : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
     const now = this.#clock.monotonic()
     if (local.has(failure.kind)) this.#breaker.succeeded(pass)
-    else if (failure.kind === 'overload') this.#breaker.cancelled(pass)
-    else {
+    else if (failure.kind === 'overload') {
+      // It shows nothing about the store. Without another probe, nothing would be sent ever again.
+      if (this.#breaker.cancelled(pass) && this.#breaker.state === 'half-open') this.#probeLater()
+    } else {
       if (!this.#failing) this.#contactMs = now
       this.#failing = true
       this.#lastFailed = { ask, withinMs, error: failure }
