@@ -108,7 +108,7 @@ describe('the tokens of a language model', () => {
     await expect.poll(() => used('tpm')).toBe(9 * 140)
   })
 
-  test('are given back when the model failed, and stay estimated when it reports none', async () => {
+  test('are given back but for one when the model failed, which costs its request, and stay estimated when it reports none', async () => {
     const { limiter, used } = await limiterOf()
     let status = 500
     const handler = fetchLimit(limiter, () => Response.json({}, { status }), llmCost())
@@ -116,8 +116,8 @@ describe('the tokens of a language model', () => {
     const call = async () =>
       (await handler(new Request('http://test/', { method: 'POST', headers, body: '{"max_tokens":500}' }))).text()
     await call()
-    await expect.poll(() => used('tpm')).toBe(0)
-    expect(await used('rpm')).toBe(0)
+    await expect.poll(() => used('tpm')).toBe(1)
+    expect(await used('rpm')).toBe(1)
     status = 200
     await call()
     await expect.poll(() => used('tpm')).toBeGreaterThanOrEqual(500)

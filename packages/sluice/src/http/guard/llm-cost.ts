@@ -12,7 +12,7 @@ import type { LimiterGuardOptions } from './guard-options.ts'
  * request and corrected by what the answer reports, at once or streamed (OpenAI, Anthropic, Gemini, Bedrock).
  *
  * Without a maximum in the request, output is estimated by what the model answered lately, at least `leastOutput`
- * tokens. An answer without usage keeps the estimate; one that failed gives everything back, its request too.
+ * tokens. An answer without usage keeps the estimate; one that failed costs a token and its request.
  *
  * @example
  * // rules: [{ name: rpm, ... }, { name: tpm, cost: body.max_tokens ?? 1, limits: { rpm: 90000 } }]
@@ -39,7 +39,8 @@ export function llmCost(
       return Math.ceil(estimate.input * input + estimate.output * output)
     },
     chargeWhen: ({ status, usage, completed }, request) => {
-      if (usage === undefined) return status < 400
+      // Not nothing, which would also give back the request: whoever makes calls fail is limited too.
+      if (usage === undefined) return status < 400 || 1
       const tokens = usage['output-tokens']
       if (completed && tokens !== undefined) outputs.record(models.get(request as object) ?? '', tokens)
       return weighed(usage, weights)
