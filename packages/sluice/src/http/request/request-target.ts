@@ -1,7 +1,7 @@
 /**
  * The path of a request target as sent, without query and fragment: of `/a?b`, and also of `http://host/a?b`, which
- * clients send to proxies. A target such as `http://host?/a`, in which some see one path and some another, is left as
- * it is for the rules to see.
+ * clients send to proxies. A target such as `http://host?/a` or `http:///a/b`, in which some see one path and some
+ * another, is left as it is for the rules to see.
  *
  * @example pathOf('/users/42?full=1') // '/users/42'
  */
@@ -12,7 +12,7 @@ export function pathOf(target: string): string {
   const start = target.indexOf('/', authority + 3)
   const end = endOfPath(target)
   if (start < 0) return target.includes('\\') ? target : '/'
-  return start < end ? target.slice(start, end) : target
+  return authority + 3 < start && start < end ? target.slice(start, end) : target
 }
 
 /** The parameters of a request target's query; those sent several times are lists. */

@@ -26,7 +26,8 @@ export function couldBeAny(path: string): boolean {
  * - `%2f` is decoded by proxies such as nginx, before dots are resolved.
  * - `;` ends the path for Fastify's `useSemicolonDelimiter`, and a segment for servers that know path parameters.
  * - `*path` is `/path` to Fastify, whose router does not look at the first character.
- * - Of an absolute target such as `http://host?/path`, some take the query for the path.
+ * - Of an absolute target such as `http://host?/path`, some take the query for the path; of `http:///host/path`, the
+ *   URL standard takes the first segment for the host.
  */
 export function pathSpellings(path: string): readonly string[] {
   if (!isStrange(path)) return [path]
@@ -73,6 +74,7 @@ function absolutePaths(path: string): readonly string[] {
   const rest = path.slice(authority + 3)
   const slash = rest.search(/[/\\]/)
   if (slash < 0) return ['/']
+  if (slash === 0) return [rest, rest.replace(/^[/\\]+[^/\\]*/, '') || '/']
   const end = rest.search(/[?#]/)
   return end >= 0 && end < slash ? ['/', rest.slice(slash)] : [rest.slice(slash)]
 }

@@ -68,6 +68,10 @@ const targets: readonly string[] = [
     '/%73tatus/%3299',
     '//x/status/299',
     'http://x/status/299?y',
+    'http:///x/hello',
+    'http:////x/hello',
+    'http:/x/hello',
+    'HTTP:///x/status/299',
     '/status/299%20',
   ],
 ]
