@@ -61,7 +61,7 @@ const aboutServe: OptionTable = {
   },
   policy: {
     value: 'SOURCE',
-    about: `${storeOptions.policy?.about}; DATABASE_URL counts too. Without it a built-in example is in force`,
+    about: `${storeOptions.policy?.about}; else sluice.yaml in this folder, or the database in DATABASE_URL. Without any of them a built-in example is in force`,
   },
   'policy-url-file': { value: 'FILE', about: 'a file with the URL of the policy, where that has a password' },
   service: { value: 'NAME', about: 'whose policy to take from a database that holds several' },

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { FileBacked } from '../connections/file-backed.ts'
 import { wrongOption } from '../connections/option-error.ts'
 import type { RedisTarget } from '../connections/redis-target.ts'
@@ -274,6 +275,8 @@ function policyOf({ read, text }: Options, env: Environment): PolicyPlace {
   const given = secretOf(read('policy'), read('policy-url-file'), '--policy')
   const service = text('service')
   if (given.value !== undefined) return parsePolicyPlace(given.value, service, given.from!)
+  // The file that `sluice init` writes: the other commands read it without being told, so the daemon does too.
+  if (existsSync('sluice.yaml')) return { kind: 'file', path: 'sluice.yaml' }
   // DATABASE_URL may name a database without a policy; the example is then in force until there is one. A database of a
   // kind that cannot hold a policy is ignored.
   if (/^(postgres(ql)?|mongodb(\+srv)?):\/\//i.test(env.DATABASE_URL ?? '') && env.DATABASE_URL)

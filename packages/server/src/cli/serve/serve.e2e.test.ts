@@ -26,6 +26,21 @@ describe('sluice serve', () => {
     expect(daemon.out()).toContain('"msg":"ended"')
   })
 
+  it('enforces sluice.yaml of its folder where no policy is named', async () => {
+    const own = mkdtempSync(join(folder, 'own-'))
+    writeFileSync(
+      join(own, 'sluice.yaml'),
+      'service: api\nrules: [{ name: one, key: ip, limits: { rph: 1 } }]\n',
+    )
+    const daemon = await startDaemon([], { cwd: own, env: { DATABASE_URL: 'postgres://127.0.0.1:1/none' } })
+    expect(daemon.err()).toContain('policy file sluice.yaml')
+    const ask = async () =>
+      (await fetch(`${daemon.url}/v1/check`, { method: 'POST', body: '{"key":"alice","rule":"one"}' })).json()
+    expect([await ask(), await ask()]).toMatchObject([{ allowed: true }, { allowed: false }])
+    daemon.child.kill('SIGTERM')
+    expect(await daemon.ended).toBe(0)
+  })
+
   it('writes no code that signs in where a log would keep it', async () => {
     const daemon = await startDaemon([], { cwd: folder })
     daemon.child.kill('SIGTERM')

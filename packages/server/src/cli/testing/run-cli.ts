@@ -103,9 +103,12 @@ export async function startDaemon(args: readonly string[] = [], options: RunOpti
   const child = startCli(['serve', '--port', '0', ...args], options)
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
   const ended = once(child, 'close').then(([code]) => code as number | null)
-  const [, url = ''] = await waitFor(() => /API (http:\S+)\/v1\/check/.exec(err()), {
-    describe: 'the daemon to say where it is',
-  })
+  const [, url = ''] = await Promise.race([
+    waitFor(() => /API (http:\S+)\/v1\/check/.exec(err()), { describe: 'the daemon to say where it is' }),
+    ended.then((code): never => {
+      throw new Error(`the daemon ended with ${code}: ${err()}`)
+    }),
+  ])
   return { child, url, out, err, ended }
 }
 
