@@ -28,10 +28,7 @@ describe('sluice serve', () => {
 
   it('enforces sluice.yaml of its folder where no policy is named', async () => {
     const own = mkdtempSync(join(folder, 'own-'))
-    writeFileSync(
-      join(own, 'sluice.yaml'),
-      'service: api\nrules: [{ name: one, key: ip, limits: { rph: 1 } }]\n',
-    )
+    writeFileSync(join(own, 'sluice.yaml'), 'service: api\nrules: [{ name: one, key: ip, limits: { rph: 1 } }]\n')
     const daemon = await startDaemon([], { cwd: own, env: { DATABASE_URL: 'postgres://127.0.0.1:1/none' } })
     expect(daemon.err()).toContain('policy file sluice.yaml')
     const ask = async () =>
