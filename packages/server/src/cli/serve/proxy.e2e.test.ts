@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -253,7 +253,10 @@ describe('sluice serve --proxy-port', () => {
   })
 
   it('warns when the policy has no upstreams', async () => {
-    const daemon = await startDaemon(['--proxy-port', '0'], { cwd: folder })
+    // Without a policy: the tests before this one leave their own in the folder.
+    const empty = join(folder, 'empty')
+    mkdirSync(empty)
+    const daemon = await startDaemon(['--proxy-port', '0'], { cwd: empty })
     running.push(daemon.child)
     await waitFor(() => daemon.out().includes('The policy has no upstreams'))
     daemon.child.kill('SIGTERM')

@@ -74,9 +74,12 @@ function absolutePaths(path: string): readonly string[] {
   const rest = path.slice(authority + 3)
   const slash = rest.search(/[/\\]/)
   if (slash < 0) return ['/']
-  if (slash === 0) return [rest, rest.replace(/^[/\\]+[^/\\]*/, '') || '/']
   const end = rest.search(/[?#]/)
-  return end >= 0 && end < slash ? ['/', rest.slice(slash)] : [rest.slice(slash)]
+  const paths = [rest.slice(slash)]
+  if (slash === 0) paths.push(rest.replace(/^[/\\]+[^/\\]*/, '') || '/')
+  else if (end >= 0 && end < slash) paths.unshift('/')
+  // Query and fragment were left in a target whose path is not clear.
+  return end < 0 ? paths : paths.flatMap((each) => [each.replace(/[?#].*/s, '') || '/', each])
 }
 
 /** By segment: how many levels to go up, so that 0 is to stay and -1 is a segment like any other. */

@@ -72,6 +72,11 @@ const targets: readonly string[] = [
     'http:////x/hello',
     'http:/x/hello',
     'HTTP:///x/status/299',
+    'http:///hello#',
+    'http:///hello?x',
+    'http:///x/hello#y',
+    'http://x?/hello#y',
+    'http://x#/hello?y',
     '/status/299%20',
   ],
 ]
