@@ -163,6 +163,12 @@ rules:
     expect((error as Error).message).toContain('rules[0].algoritm is "gcra"; unknown here; did you mean "algorithm"?')
   })
 
+  it('says how a rule has a limit of concurrency beside others', () => {
+    expect(issuesOf({ service: 's', rules: [{ name: 'r', limits: { rpm: 9, concurrency: 3 } }] })).toEqual([
+      expect.stringContaining('limits: [{ rpm: 100 }, { algorithm: concurrency, amount: 3 }]'),
+    ])
+  })
+
   it.each([
     ['nothing', undefined],
     ['null', null],

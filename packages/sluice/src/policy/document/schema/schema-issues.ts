@@ -46,6 +46,9 @@ function isWrongType(issue: Issue): boolean {
 
 function unknownKey(key: string, known: readonly string[]): string {
   if (key === '<<') return 'merge keys are not read; write the fields out, or use an alias for the whole value'
+  if (key === 'concurrency' && known.includes('rpm')) {
+    return 'a limit of its own, in a list: limits: [{ rpm: 100 }, { algorithm: concurrency, amount: 3 }]'
+  }
   return `unknown here; ${didYouMean(key, known)}known are ${known.join(', ')}`
 }
 
