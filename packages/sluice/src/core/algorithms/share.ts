@@ -84,8 +84,11 @@ function spentAt(state: State, i: number, limit: Limit, nowMs: number): number {
 /** What others have to leave free now: the reserved units that those classes have not spent yet. */
 function reservedForOthers(state: State, startMs: number, nowMs: number): number {
   let units = 0
-  for (const n of sharesOfOthers(state))
-    units += n[0] === startMs ? Math.max(0, n[3]! - n[2]!) : carriedOver(n, 0, nowMs)
+  for (const n of sharesOfOthers(state)) {
+    // A share of a former limit may have begun at the same time and have ended since.
+    const isOfWindow = n[0] === startMs && nowMs < n[0]! + n[1]!
+    units += isOfWindow ? Math.max(0, n[3]! - n[2]!) : carriedOver(n, 0, nowMs)
+  }
   return units
 }
 

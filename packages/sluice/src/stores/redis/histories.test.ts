@@ -235,7 +235,7 @@ class Comparison {
 
   /** Many at once are quick, but only one by itself can be made small. */
   async runMany(kind: fc.Arbitrary<History>, seed: number): Promise<void> {
-    const property = fc.asyncProperty(kind, (one) => this.#run([one]))
+    const property = fc.asyncProperty(kind, (one) => this.run([one]))
     // By `assert`, as `sample` draws others: then the one that failed is not found again by its number.
     const histories: History[] = []
     fc.assert(
@@ -243,7 +243,7 @@ class Comparison {
       { seed, numRuns: 200 },
     )
     try {
-      await this.#run(histories)
+      await this.run(histories)
     } catch (error) {
       this.#signal.throwIfAborted()
       const { lane = 0, message } = error as Error & { lane?: number }
@@ -254,7 +254,7 @@ class Comparison {
   }
 
   /** Runs histories side by side; an error says in which lane it was. */
-  async #run(histories: readonly History[]): Promise<void> {
+  async run(histories: readonly History[]): Promise<void> {
     await this.#redis.flushdb()
     await this.#redis.script('LOAD', source)
     const lanes = histories.map((one, i) => new Lane(one, `${i}:`, i))
@@ -344,6 +344,24 @@ describe('memory and Redis agree, decision for decision', () => {
   it('and over limits that classes share', { timeout }, async (test) => {
     const comparison = new Comparison(server.port, 4, test)
     for (let s = seed; comparison.made < decisions / 2; s++) await comparison.runMany(asShared(history), s)
+  })
+
+  it('and over a share of a former limit that has ended, beside a window that began with it', async (test) => {
+    const take = (version: number, units: number, dice: number): Step => ({
+      ...{ kind: 'take', subjects: ['a'], version, costs: [units, 0, 0, dice], copies: 1, id: 'h1', hold: undefined },
+      ...{ mixed: false, ttlUs: 1, agoUs: 0 },
+    })
+    await new Comparison(server.port, 5, test).run([
+      {
+        versions: [[{ name: 'l0', amount: 25, per: '1s' }], [{ name: 'l0', amount: 3, per: '1m' }]],
+        ticks: [
+          { jumpUs: 0, steps: [take(0, 2, 1)] },
+          { jumpUs: 1_000_000, steps: [take(0, 1, 1), take(1, 1, 3)] },
+          { jumpUs: 2_000_000, steps: [take(0, 0, 0), take(1, 0, 2)] },
+        ],
+        ...{ blocks: [], steady: true, shared: true },
+      },
+    ])
   })
 
   it('and so do script and client, also when the clock of a new master is behind', { timeout }, async (test) => {

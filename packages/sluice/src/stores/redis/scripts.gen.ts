@@ -122,7 +122,7 @@ return cmsgpack.pack(0, clock, tonumber(since))
 
 export const decide: Script = {
   name: 'decide',
-  sha1: '5a687ad30fb8e8caf628297c33293b31028f3ddb',
+  sha1: '442ba1541593a5cda772ed6670347bef1b32fe9c',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -414,7 +414,8 @@ local age, room = shared_window(p, limit, now_ms)
 local reserved = 0
 for _, kept in ipairs(p.kept or {}) do
 if algorithm_of(kept[1]) == 7 then
-reserved = reserved + (kept[2] == age and max(0, kept[5] - kept[4]) or carried_over(kept, 2))
+local is_of_window = kept[2] == age and age < kept[3]
+reserved = reserved + (is_of_window and max(0, kept[5] - kept[4]) or carried_over(kept, 2))
 end
 end
 return max(0, room - min(reserved, limit[4] - limit[6]))

@@ -20,7 +20,9 @@ local function share_room(p, limit, now_ms)
   local reserved = 0
   for _, kept in ipairs(p.kept or {}) do
     if algorithm_of(kept[1]) == SHARE then
-      reserved = reserved + (kept[2] == age and max(0, kept[5] - kept[4]) or carried_over(kept, 2))
+      -- A share of a former limit may have begun at the same time and have ended since.
+      local is_of_window = kept[2] == age and age < kept[3]
+      reserved = reserved + (is_of_window and max(0, kept[5] - kept[4]) or carried_over(kept, 2))
     end
   end
   return max(0, room - min(reserved, limit[AMOUNT] - limit[GUARANTEED]))
