@@ -42,7 +42,7 @@ describe.each(Object.entries(clients))('a planned failover with %s', (name, clie
     const old = await servers.settled()
     const before = await open()
     await waitFor(async () => !(await before.take('warm')).degraded)
-    await lookEvery(10_000)
+    await lookEvery(600_000)
     onTestFinished(() => lookEvery(500))
     const sentinel = respClient(servers.sentinels[0]!.port)
     await sentinel.call('SENTINEL', 'FAILOVER', servers.name)
