@@ -25,4 +25,4 @@ export type {
   PolicyVersions,
   Trial,
 } from '../../../server/src/http/shapes/policy.ts'
-export type { HotKey, Stats } from '../../../server/src/http/shapes/stats.ts'
+export type { HotKey, Services, Stats } from '../../../server/src/http/shapes/stats.ts'

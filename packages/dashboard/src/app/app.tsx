@@ -6,14 +6,14 @@ import { useRoute } from '../hooks/router.ts'
 import { followLive } from '../live/live.ts'
 import { Header } from './header.tsx'
 import { LazyPage } from './lazy-page.tsx'
-import { pages } from './pages.ts'
+import { otherService, pages } from './pages.ts'
 import { ProxyNotice } from './proxy-notice.tsx'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
   const route = useRoute()
   const session = useSession()
-  const entry = pages.find(({ segment }) => segment === (route.path[0] ?? ''))
+  const entry = [...pages, otherService].find(({ segment }) => segment === (route.path[0] ?? ''))
   useEffect(() => {
     document.title = `${[...route.path.slice(1), entry?.title ?? 'Not found'].join(' · ')} · Sluice`
   }, [entry, route.path.join('/')])
@@ -29,7 +29,7 @@ export function App() {
       <button type="button" class="button skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
       </button>
-      <Header current={entry?.segment} />
+      <Header path={route.path} />
       <main class="page" id="main" tabIndex={-1}>
         <ProxyNotice />
         {entry === undefined ? (

@@ -3,7 +3,8 @@ import { signOut } from '../api/sign-in.ts'
 import { linkTo } from '../hooks/router.ts'
 import { useValue } from '../hooks/value.ts'
 import { live } from '../live/live.ts'
-import { pages } from './pages.ts'
+import { otherService, pages } from './pages.ts'
+import { ServiceSwitch } from './service-switch.tsx'
 
 const states = {
   live: { dot: '', text: 'live' },
@@ -13,34 +14,34 @@ const states = {
 }
 
 /** The name, the pages, and on the right the service and whether the data is live. */
-export function Header({ current }: { readonly current: string | undefined }) {
-  const hello = useValue(live.hello)
+export function Header({ path }: { readonly path: readonly string[] }) {
   const { role } = useValue(person)
   const { dot, text } = states[useValue(live.connection)]
+  const [current = '', service] = path
+  const links =
+    current === otherService.segment && service !== undefined
+      ? serviceLinks(service, path[2])
+      : pages
+          .filter(({ forAdmins }) => !forAdmins || role === 'admin')
+          .map(({ segment, title }) => ({
+            title,
+            link: linkTo(segment === '' ? [] : [segment]),
+            isCurrent: segment === current,
+          }))
   return (
     <header class="header">
       <a class="logo" href={linkTo([])}>
         Sluice
       </a>
       <nav class="nav" aria-label="Main">
-        {pages
-          .filter(({ forAdmins }) => !forAdmins || role === 'admin')
-          .map(({ segment, title }) => (
-            <a
-              key={segment}
-              href={linkTo(segment === '' ? [] : [segment])}
-              aria-current={segment === current ? 'page' : undefined}
-            >
-              {title}
-            </a>
-          ))}
+        {links.map(({ title, link, isCurrent }) => (
+          <a key={title} href={link} aria-current={isCurrent ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
       </nav>
       <div class="header-right">
-        {hello && (
-          <span class="pill wide-only" title="The service whose policy this daemon enforces">
-            {hello.service}
-          </span>
-        )}
+        <ServiceSwitch path={path} />
         <span class="pill" role="status">
           <span class={`dot ${dot}`} aria-hidden="true" />
           {text}
@@ -51,4 +52,12 @@ export function Header({ current }: { readonly current: string | undefined }) {
       </div>
     </header>
   )
+}
+
+function serviceLinks(service: string, view: string | undefined) {
+  return ['Overview', 'Parts'].map((title) => {
+    const segments = title === 'Overview' ? [] : [title.toLowerCase()]
+    const link = linkTo([otherService.segment, service, ...segments])
+    return { title, link, isCurrent: segments[0] === view }
+  })
 }

@@ -31,3 +31,6 @@ export const pages: readonly PageEntry[] = [
   lazily('parts', 'Parts', () => import('../pages/parts/index.tsx')),
   { ...lazily('audit', 'Audit', () => import('../pages/audit/index.tsx')), forAdmins: true },
 ]
+
+/** What another service reports: of that, its own daemons have the rest. */
+export const otherService: PageEntry = lazily('services', 'Service', () => import('../pages/service/index.tsx'))

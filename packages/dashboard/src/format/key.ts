@@ -3,6 +3,11 @@ export function keyParts(key: string): string {
   return key.split('/').slice(2).map(readable).join(' / ')
 }
 
+/** A name for display: no character of it can hide, or change the direction of what follows. */
+export function visible(name: string): string {
+  return name.trim() === '' ? JSON.stringify(name) : name.replace(/\p{C}/gu, '\ufffd')
+}
+
 /**
  * Escapes of visible characters are undone. Characters that could mislead stay escaped, such as a change of direction,
  * and spaces that would not be seen.

@@ -333,6 +333,7 @@ describe('the HTTP API', () => {
       'PUT /v1/policy/overrides/{key}',
       'DELETE /v1/policy/overrides/{key}',
       'GET /v1/audit',
+      'GET /v1/services',
       'GET /v1/denials',
       'POST /v1/parts/{replica}/actions',
       'POST /v1/reports',

@@ -17,5 +17,7 @@ export interface ReportDestination {
 export interface ReportReader {
   /** The reports of a service that have not expired. */
   read(service: string, withinMs: number): Promise<readonly ReceivedReport[]>
+  /** The services that report or did in the last half minute, at most 1,000, in no order. */
+  services(withinMs: number): Promise<readonly string[]>
   close(): Promise<void>
 }

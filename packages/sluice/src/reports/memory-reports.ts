@@ -44,6 +44,10 @@ export function memoryReports(nowMs: () => number = systemClock().monotonic): Re
           return report === undefined ? [] : [{ report, ageMs: Math.round(nowMs() - atMs) }]
         })
     },
+    async services() {
+      prune()
+      return [...new Set([...kept.values()].map(({ service }) => service))]
+    },
     async close() {},
   }
 }

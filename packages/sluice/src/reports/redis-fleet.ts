@@ -3,7 +3,7 @@ import { maxActions, type PartAction } from '../core/observe/report.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type ReportReader, reportTtlMs } from './destination.ts'
 import { type ReceivedReport, readReport } from './read-report.ts'
-import { reportsKey } from './redis-reports.ts'
+import { listServices, reportsKey } from './redis-reports.ts'
 import { order, reports } from './scripts.gen.ts'
 
 /** A script's reply must fit Lua's stack, and one look must not move a hundred megabytes. */
@@ -24,8 +24,9 @@ export interface ActionOrders {
 }
 
 /** The processes that report to a Redis, as a daemon sees them. */
-export function redisFleet(redis: Redis, prefix: string): Pick<ReportReader, 'read'> & ActionOrders {
+export function redisFleet(redis: Redis, prefix: string): Omit<ReportReader, 'close'> & ActionOrders {
   return {
+    services: (withinMs) => listServices(redis, prefix, '', withinMs),
     async read(service, withinMs) {
       const { reply } = await redis.runScript({
         script: reports,

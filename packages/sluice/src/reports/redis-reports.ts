@@ -2,7 +2,7 @@ import { namespaceOf } from '../redis/namespaces.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type ReportDestination, reportTtlMs } from './destination.ts'
 import type { Ordered } from './part-actions.ts'
-import { report } from './scripts.gen.ts'
+import { report, services } from './scripts.gen.ts'
 
 export interface RedisReportsOptions {
   readonly release?: () => Promise<void>
@@ -13,6 +13,28 @@ export interface RedisReportsOptions {
 /** The hash of the reports of a service. */
 export function reportsKey(service: string, prefix: string): string {
   return `${namespaceOf('report', service, prefix)}replicas`
+}
+
+/** The services that report: one key for all of them, and so in another slot than their reports. */
+export function servicesKey(prefix: string): string {
+  return `${prefix}#report/services`
+}
+
+/** Most services that are listed. */
+const mostServices = 1000
+/** A service has its turn once per TTL of its reports; it may miss two. */
+const listedMs = 3 * reportTtlMs
+
+/** Lists the services that report, after `added` was added to them. */
+export async function listServices(redis: Redis, prefix: string, added: string, withinMs: number): Promise<string[]> {
+  const { reply } = await redis.runScript({
+    script: services,
+    keys: [servicesKey(prefix)],
+    args: [added, String(listedMs), String(mostServices)],
+    withinMs,
+    lane: 'values',
+  })
+  return Array.from({ length: Number(reply.read()) }, () => String(reply.read()))
 }
 
 /** Reports to Redis: one hash per service, whose entries expire after ten seconds. */
@@ -29,10 +51,13 @@ export function redisReports(
       withinMs,
       lane: 'values',
     })
+    const isTurn = Number(reply.read()) === 1
     const ordered: Ordered[] = []
     for (let left = Number(reply.read()); left > 0; left--)
       ordered.push({ id: String(reply.read()), text: String(reply.read()) })
     if (ordered.length > 0) onOrdered?.(service, ordered)
+    // The report has arrived, whether or not its service can be listed.
+    if (isTurn && service.length <= 256) await listServices(redis, prefix, service, withinMs).catch(() => {})
   }
   return {
     description: 'Redis',

@@ -215,6 +215,7 @@ describe('reports in Redis', () => {
     await server.stop()
   })
   const key = 'sluice:#report/shop/replicas'
+  const services = 'sluice:#report/services'
 
   test('of all processes are read together, by service', async () => {
     const [a, b, reader] = [openReports(handle), openReports(handle), openReports(handle)]
@@ -250,6 +251,50 @@ describe('reports in Redis', () => {
     expect(((await server.cli('HKEYS', key)) as string[]).sort()).toEqual(['d:new', 'pruned', 't:new'])
     expect(Number(await server.cli('PTTL', key))).toBeGreaterThan(0)
     expect(Number(await server.cli('PTTL', key))).toBeLessThanOrEqual(10_000)
+    await reports.close()
+  })
+
+  test('list their services, whatever their names, until half a minute after the last report', async () => {
+    const reports = openReports(handle)
+    const names = ['shop', 'a/b {x} #1', '__proto__', '\u202e<b>', ' ', 'late']
+    const send = (service: string): Promise<void> => reports.send(service, 'r', buildReport(reporting, []), 1000)
+    for (const name of names) await Promise.all([send(name), send(name)])
+    expect(await reports.services(1000)).toEqual(expect.arrayContaining(names))
+    await server.cli('ZADD', services, String((Date.now() - 31_000) * 1000), 'late')
+    expect(await reports.services(1000)).not.toContain('late')
+    // Whoever reports says so once per ten seconds, not each time.
+    await server.cli('ZREM', services, 'shop')
+    await send('shop')
+    expect(await reports.services(1000)).not.toContain('shop')
+    await server.cli('HSET', key, 'pruned', String((Date.now() - 11_000) * 1000))
+    await send('shop')
+    expect(await reports.services(1000)).toContain('shop')
+    expect(Number(await server.cli('PTTL', services))).toBeLessThanOrEqual(30_000)
+    await reports.close()
+  })
+
+  test('of more than 1,000 services list 1,000, and those that are listed stay', async () => {
+    const reports = openReports(handle)
+    await server.cli('DEL', services)
+    const text = buildReport(reporting, [])
+    await Promise.all(Array.from({ length: 1200 }, (_, i) => reports.send(`many-${i}`, 'r', text, 5000)))
+    const listed = await reports.services(1000)
+    expect(listed).toHaveLength(1000)
+    await server.cli('HDEL', `sluice:#report/${listed[0]}/replicas`, 'pruned')
+    await reports.send(listed[0]!, 'r', text, 1000)
+    expect(new Set(await reports.services(1000))).toEqual(new Set(listed))
+    expect((await reports.read('many-1199', 1000)).length).toBe(1)
+    await reports.close()
+  })
+
+  test('arrive also where the list of services cannot be kept', async () => {
+    const reports = openReports(handle)
+    await server.cli('DEL', services)
+    await server.cli('SET', services, 'something else')
+    await reports.send('alone', 'r', buildReport({ ...reporting, service: 'alone' }, []), 1000)
+    expect(await reports.read('alone', 1000)).toHaveLength(1)
+    await expect(reports.services(1000)).rejects.toThrow()
+    await server.cli('DEL', services)
     await reports.close()
   })
 

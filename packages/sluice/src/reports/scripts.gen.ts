@@ -38,7 +38,7 @@ return cmsgpack.pack(0, clock, 'waiting', id)
 
 export const report: Script = {
   name: 'report',
-  sha1: '9334cd45e12c109c1b57c066600018554ddc1712',
+  sha1: 'd17fc0f2ab85c85b2c5f653371aed70546e1826e',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -46,11 +46,12 @@ if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local key, replica, text, ttl = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if text == '' then
 call('HDEL', key, 'd:' .. replica, 't:' .. replica, 'c:' .. replica)
-return cmsgpack.pack(0, clock, 0)
+return cmsgpack.pack(0, clock, 0, 0)
 end
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
-if clock - pruned > ttl * 1000 or clock < pruned then
+local isTurn = clock - pruned > ttl * 1000 or clock < pruned
+if isTurn then
 call('HSET', key, 'pruned', string.format('%.0f', clock))
 for _, field in ipairs(call('HKEYS', key)) do
 local other = string.match(field, '^[tc]:(.*)$')
@@ -71,7 +72,7 @@ taken[#taken + 1] = each[3]
 end
 end
 end
-return cmsgpack.pack(0, clock, #taken / 2, unpack(taken))
+return cmsgpack.pack(0, clock, isTurn and 1 or 0, #taken / 2, unpack(taken))
 `,
 }
 
@@ -96,5 +97,26 @@ end
 end
 end
 return cmsgpack.pack(0, clock, alive, #found / 2, unpack(found))
+`,
+}
+
+export const services: Script = {
+  name: 'services',
+  sha1: '88f1818dbbc74ee067507012236ede99a5d910ef',
+  source: `local call = redis.call
+local time = call('TIME')
+local clock = time[1] * 1000000 + time[2]
+if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
+local key, service, ttl, most = KEYS[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', clock - ttl * 1000))
+if service == '' then
+local services = call('ZRANGE', key, 0, most - 1)
+return cmsgpack.pack(0, clock, #services, unpack(services))
+end
+if call('ZSCORE', key, service) or call('ZCARD', key) < most then
+call('ZADD', key, string.format('%.0f', clock), service)
+call('PEXPIRE', key, ttl)
+end
+return cmsgpack.pack(0, clock, 0)
 `,
 }

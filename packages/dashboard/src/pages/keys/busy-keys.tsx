@@ -14,23 +14,36 @@ export function BusyKeys() {
   const denials = useApi<Answer>(`/v1/denials?limit=${2 * shown}`, 2000)
   if (stats.data === undefined)
     return stats.error ? <ErrorState error={stats.error} retry={stats.reload} /> : <Loading />
-  const { rules } = stats.data
+  return (
+    <div class="busy-keys">
+      <TopKeys rules={stats.data.rules} />
+      <Panel title="Recent denials" note="of all processes that report">
+        <Denials denials={denials.data?.denials ?? []} />
+      </Panel>
+    </div>
+  )
+}
+
+/** The keys of all rules that are denied, and used, most. */
+export function TopKeys({ rules, isOther = false }: { readonly rules: Stats['rules']; readonly isOther?: boolean }) {
   const top = (of: 'hottest' | 'mostDenied') =>
     rules
       .flatMap((rule) => rule[of])
       .sort((a, b) => b.count - b.error - (a.count - a.error))
       .slice(0, shown)
   return (
-    <div class="busy-keys">
+    <>
       <Panel title="Most denied keys" note="denials, last minute or two">
-        <HotKeys keys={top('mostDenied')} empty="No key was denied in the last two minutes." kind="deny" />
+        <HotKeys
+          keys={top('mostDenied')}
+          empty="No key was denied in the last two minutes."
+          kind="deny"
+          isOther={isOther}
+        />
       </Panel>
       <Panel title="Hottest keys" note="units, last minute or two">
-        <HotKeys keys={top('hottest')} empty="No key was used in the last two minutes." />
+        <HotKeys keys={top('hottest')} empty="No key was used in the last two minutes." isOther={isOther} />
       </Panel>
-      <Panel title="Recent denials" note="of all processes that report">
-        <Denials denials={denials.data?.denials ?? []} />
-      </Panel>
-    </div>
+    </>
   )
 }

@@ -20,9 +20,17 @@ import './parts.css'
 
 const mostRows = 100
 
-/** Everything that reports besides the limiter: upstreams, caches, breakers, capacity, shippers, pipelines. */
-export default function Parts(_: PageProps) {
-  const { data, error, atMs, reload } = useApi<Stats>('/v1/stats?top=0', 2000)
+export default function OwnParts(_: PageProps) {
+  return <Parts />
+}
+
+/**
+ * Everything that reports besides the limiter: upstreams, caches, breakers, capacity, shippers, pipelines. Of another
+ * service it only shows.
+ */
+export function Parts({ service }: { readonly service?: string }) {
+  const of = service === undefined ? '' : `&service=${encodeURIComponent(service)}`
+  const { data, error, atMs, reload } = useApi<Stats>(`/v1/stats?top=0${of}`, 2000)
   const [filter, setFilter] = useQuery('filter', '')
   const nowMs = useNow()
   const [asked, setAsked] = useState<Asked>()
@@ -31,7 +39,8 @@ export default function Parts(_: PageProps) {
   const taken = useRef<unknown>(undefined)
   if (data !== undefined && taken.current !== data) {
     taken.current = data
-    seen.current.update(rowsOf(data.replicas), atMs ?? nowMs)
+    const rows = rowsOf(data.replicas)
+    seen.current.update(service === undefined ? rows : rows.map((row) => ({ ...row, offers: [] })), atMs ?? nowMs)
   }
   if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="parts" />
   const all = seen.current.rows(nowMs)
@@ -64,7 +73,7 @@ export default function Parts(_: PageProps) {
       )}
       <PartActions asked={asked} onEnd={() => setAsked(undefined)} replicas={data.replicas} nowMs={nowMs} />
       {all.length === 0 ? (
-        <Nothing />
+        <Nothing service={service} />
       ) : rows.length === 0 ? (
         <EmptyState
           title="Nothing has that name"
@@ -184,7 +193,8 @@ function Age({ row }: { readonly row: SeenRow }) {
   return <span class={row.isStale ? 'stale-row' : 'soft'}>{formatAgo(row.seenMsAgo)}</span>
 }
 
-function Nothing() {
+function Nothing({ service }: { readonly service: string | undefined }) {
+  if (service !== undefined) return <EmptyState title="No part of this service reports" />
   return (
     <EmptyState
       title="No part reports yet"

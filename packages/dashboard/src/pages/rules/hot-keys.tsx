@@ -16,8 +16,10 @@ export function HotKeys(props: {
   readonly keys: readonly HotKey[]
   readonly empty: string
   readonly kind?: 'deny' | 'allow'
+  /** The page of a key is only of this daemon's own service. */
+  readonly isOther?: boolean
 }) {
-  const { kind = 'allow' } = props
+  const { kind = 'allow', isOther = false } = props
   if (props.keys.length === 0) return <EmptyState title="None" text={props.empty} />
   const keys = certain(props.keys)
   const { above, tied } = outstanding(keys)
@@ -28,9 +30,13 @@ export function HotKeys(props: {
       {above.map(({ key, least, count }) => (
         <li key={key}>
           <span class="hot-key-name">
-            <a class="mono" href={linkTo(['keys'], { key })}>
-              {keyParts(key) || key}
-            </a>
+            {isOther ? (
+              <span class="mono">{keyParts(key) || key}</span>
+            ) : (
+              <a class="mono" href={linkTo(['keys'], { key })}>
+                {keyParts(key) || key}
+              </a>
+            )}
             <CopyButton text={key} what="the key" />
           </span>
           <span class={`meter ${kind === 'deny' ? 'meter-full' : ''}`} aria-hidden="true">

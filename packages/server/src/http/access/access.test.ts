@@ -35,7 +35,7 @@ const adminRoutes = Object.entries(openApi.paths as Record<string, Record<string
       .filter(([, { security }]) => security.length > 0)
       .map(([method]) => [method.toUpperCase(), path.replace('{key}', 'example/per-user/a').replace(/\{\w+\}/g, '1')]),
 ) as [string, string][]
-const readable = ['/v1/stats', '/v1/policy', '/v1/keys/example/per-user/a', '/v1/overview', '/v1/rules']
+const readable = ['/v1/stats', '/v1/services', '/v1/policy', '/v1/keys/example/per-user/a', '/v1/overview', '/v1/rules']
 const check = '{"key":"a","rule":"per-user"}'
 
 describe('without a configured token', () => {

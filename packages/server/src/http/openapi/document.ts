@@ -218,11 +218,18 @@ export const openApi: Part = {
         { 200: answer('The figures.', 'Stats'), 400: wrong('top makes no sense.') },
         {
           parameters: [
-            query('service', "Another service than the daemon's.", { type: 'string' }),
+            query('service', "Another service than the daemon's. Policy and store stay those of the daemon.", {
+              type: 'string',
+            }),
             query('top', 'How many keys of each rule.', { type: 'integer', minimum: 0, maximum: 200 }),
           ],
         },
       ),
+    },
+    '/v1/services': {
+      get: admin('services', 'The services that report, where several share a Redis', {
+        200: answer('Their names.', 'Services'),
+      }),
     },
     '/v1/denials': {
       get: admin(

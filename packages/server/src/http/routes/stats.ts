@@ -1,17 +1,20 @@
 import type { Limiter } from 'sluice'
 import { fleetStats } from '../../recent/fleet/fleet.ts'
-import { sharedLook } from '../../recent/fleet/fleet-reader.ts'
+import { servicesOf, sharedLook } from '../../recent/fleet/fleet-reader.ts'
 import type { ApiParts } from '../api-parts.ts'
 import { readNumber, readQuery } from '../input/read-query.ts'
 import type { Routes } from '../router.ts'
 import type { PolicyStatus } from '../shapes/policy.ts'
-import type { Stats, StoreStatus } from '../shapes/stats.ts'
+import type { Services, Stats, StoreStatus } from '../shapes/stats.ts'
 
 const maxTop = 200
 /** Over how long hot keys are counted, in milliseconds. */
 const hotKeysOverMs = 120_000
 
-/** `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule. */
+/**
+ * `GET /v1/stats`: what all processes of the service decided, as they report, and the hottest keys of each rule;
+ * `/v1/services`: which services it can be asked for.
+ */
 export const statsRoute: Routes = ({ read }, parts) => {
   const { limiter, reports, startedAt } = parts
   const lookAt = sharedLook(reports.readers)
@@ -31,6 +34,12 @@ export const statsRoute: Routes = ({ read }, parts) => {
       complete: look.complete,
       ...fleetStats(look.reports, top, Date.now()),
     } satisfies Stats)
+  })
+
+  read.get('/v1/services', async function services(c) {
+    readQuery(c)
+    const { service } = limiter.policy
+    return c.json({ service, ...(await servicesOf(reports.readers, service)) } satisfies Services)
   })
 }
 

@@ -85,6 +85,15 @@ export const Stats = object({
   }),
 })
 
+export const Services = object({
+  service: text.meta({ description: 'That of this daemon.' }),
+  services: z.array(text).meta({
+    description: 'All that report or did in the last half minute, that of this daemon among them, by name.',
+  }),
+  complete: flag.meta({ description: 'Whether all reports could be read.' }),
+})
+
 export type HotKey = Shape<typeof HotKey>
 export type StoreStatus = Shape<typeof StoreStatus>
 export type Stats = Shape<typeof Stats>
+export type Services = Shape<typeof Services>

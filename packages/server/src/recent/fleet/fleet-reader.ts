@@ -33,3 +33,16 @@ async function lookAtFleet(readers: readonly ReportReader[], service: string): P
   }
   return { reports: [...newest.values()], complete: looks.every(({ status }) => status === 'fulfilled') }
 }
+
+/** The services of which anything reports, in Redis or to this daemon; `own` is always among them. */
+export async function servicesOf(
+  readers: readonly ReportReader[],
+  own: string,
+): Promise<{ readonly services: string[]; readonly complete: boolean }> {
+  const lists = await Promise.allSettled(readers.map((reader) => reader.services(withinMs)))
+  const found = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value : []))
+  return {
+    services: [...new Set([own, ...found])].sort((a, b) => a.localeCompare(b)),
+    complete: lists.every(({ status }) => status === 'fulfilled'),
+  }
+}

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { createLimiter, memoryStore } from 'sluice'
+import { openRedis } from 'sluice/redis'
 import { daemonReports, partReport, type ReceivedReport, startReports } from 'sluice/reports'
 import { startRedis } from 'sluice/testing'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -99,6 +101,39 @@ describe('what a daemon shows', () => {
     return answer.body
   }
   const check = (url: string) => send(`${url}/v1/check`, 'POST', { key: 'k', rule: 'r' })
+
+  test('lists the services that report to its Redis or to itself, and shows each', async () => {
+    const redis = await startRedis()
+    const daemon = await startDaemon({ policy: file, redis: redis.url })
+    const client = new Redis(redis.url)
+    const orders = openRedis(client, { service: 'orders' })
+    const limiter = await createLimiter({ limits: { rpd: 2 }, redis: orders })
+    const services = async (): Promise<object> => {
+      const answer = await send(`${daemon.url}/v1/services`, 'GET')
+      hold('GET', '/v1/services', undefined, answer)
+      return answer.body
+    }
+    for (let i = 0; i < 3; i++) await limiter.take('acme')
+    const posted = { ...received('r', 0).report, service: 'a/b ?c=1 <i>' }
+    expect((await send(`${daemon.url}/v1/reports`, 'POST', posted)).status).toBe(200)
+    await expect
+      .poll(services)
+      .toEqual({ service: 'shop', services: ['a/b ?c=1 <i>', 'orders', 'shop'], complete: true })
+    const ofOrders = await send(`${daemon.url}/v1/stats?service=orders`, 'GET')
+    hold('GET', '/v1/stats', undefined, ofOrders)
+    expect(ofOrders.body).toMatchObject({
+      service: 'orders',
+      decisions: { allowed: 2, denied: 1 },
+      rules: [{ mostDenied: [{ key: 'orders/default/acme', count: 1, error: 0 }] }],
+    })
+    const odd = await send(`${daemon.url}/v1/stats?service=${encodeURIComponent('a/b ?c=1 <i>')}`, 'GET')
+    expect(odd.body).toMatchObject({ replicas: [{ host: 'h', parts: [] }] })
+    await limiter.close()
+    client.disconnect()
+    await redis.stop()
+    await expect.poll(services).toMatchObject({ services: ['a/b ?c=1 <i>', 'shop'], complete: false })
+    await daemon.close()
+  })
 
   test('is the whole fleet on Redis, and itself while Redis is away', async () => {
     const redis = await startRedis()

@@ -8,20 +8,22 @@
 -- ARGV[3]   the report as text; empty to remove it
 -- ARGV[4]   the TTL of a report, in ms
 --
--- Reply: status, time, how many actions follow, then id and text of each.
+-- Reply: status, time, 1 once per TTL of the service (its turn to be listed, see services.lua) else 0, how many actions
+-- follow, then id and text of each.
 
 --- @include ../../redis/lua/deadline.lua
 
 local key, replica, text, ttl = KEYS[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if text == '' then
   call('HDEL', key, 'd:' .. replica, 't:' .. replica, 'c:' .. replica)
-  return cmsgpack.pack(RAN, clock, 0)
+  return cmsgpack.pack(RAN, clock, 0, 0)
 end
 
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
 -- A search for expired reports reads every replica, so it runs once per TTL and not with every report.
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
-if clock - pruned > ttl * 1000 or clock < pruned then
+local isTurn = clock - pruned > ttl * 1000 or clock < pruned
+if isTurn then
   call('HSET', key, 'pruned', string.format('%.0f', clock))
   for _, field in ipairs(call('HKEYS', key)) do
     -- Versions without actions leave a `c:` behind when they remove a report.
@@ -45,4 +47,4 @@ if stored then
     end
   end
 end
-return cmsgpack.pack(RAN, clock, #taken / 2, unpack(taken))
+return cmsgpack.pack(RAN, clock, isTurn and 1 or 0, #taken / 2, unpack(taken))
