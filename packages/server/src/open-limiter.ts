@@ -1,9 +1,9 @@
+import type { Cluster, Redis } from 'ioredis'
 import { createLimiter, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
 import { type LivePolicy, openPolicy, type PolicyArchive } from 'sluice/policy'
 import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
-import { redisClient } from './connections/redis-client.ts'
 import { openLookups } from './lookups.ts'
 import { examplePolicy } from './policy/place/example-policy.ts'
 import { openSource } from './policy/place/open-source.ts'
@@ -18,7 +18,7 @@ export interface OpenLimiter {
   readonly store: Store
   /** The handle of the store, and its client; undefined when counters are in memory. */
   readonly redis: RedisHandle | undefined
-  readonly client: ReturnType<typeof redisClient> | undefined
+  readonly client: Redis | Cluster | undefined
   readonly archive: PolicyArchive | undefined
   /** What the limiter and the proxy share. It has no document while the built-in example stands in for it. */
   readonly policy: LivePolicy
@@ -32,7 +32,7 @@ export interface OpenLimiter {
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
   const { source, close } = await openSource(config.policy)
   opened.push(close)
-  const client = openClient(config, opened)
+  const client = await openClient(config, opened)
   // The daemon reports itself, with all its limiters together.
   const redis = client && openRedis(client, { prefix: config.redisPrefix, reports: false })
   if (redis) opened.push(() => redis.close())
@@ -81,8 +81,10 @@ export async function closeAll(opened: Opened): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
 
-function openClient({ redis }: ServerConfig, opened: Opened): ReturnType<typeof redisClient> | undefined {
+/** The driver is many modules; without Redis it is not loaded. */
+async function openClient({ redis }: ServerConfig, opened: Opened): Promise<Redis | Cluster | undefined> {
   if (redis === undefined) return undefined
+  const { redisClient } = await import('./connections/redis-client.ts')
   const client = redisClient(redis)
   opened.push(() => client.disconnect())
   return client

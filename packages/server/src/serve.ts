@@ -6,8 +6,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { ServerConfig } from './config/config.ts'
 import { followFiles } from './connections/file-backed.ts'
 import { DecisionTurns } from './decision-turns.ts'
-import { type GrpcListener, listenGrpc } from './envoy/listen.ts'
-import { OverrideLimiters } from './envoy/override-limiters.ts'
+import type { GrpcListener } from './envoy/listen.ts'
 import { shareEndedSessions } from './http/access/session/share-ended-sessions.ts'
 import { createApp } from './http/app.ts'
 import { BatchWork } from './http/batch-work.ts'
@@ -100,7 +99,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     opened.push(shareEndedSessions(admin.page.sessions, open.redis))
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
-    // Egress and cache are many modules, so they are loaded where they are used.
+    // Egress and cache are many modules, as gRPC is, so they are loaded where they are used.
     const proxy =
       config.proxyPort === undefined
         ? undefined
@@ -218,6 +217,10 @@ async function openGrpc(
   log: Logger,
   opened: Opened,
 ): Promise<GrpcListener> {
+  const [{ listenGrpc }, { OverrideLimiters }] = await Promise.all([
+    import('./envoy/listen.ts'),
+    import('./envoy/override-limiters.ts'),
+  ])
   const service = (): string => limiter.policy.service
   const watch = (each: Limiter): (() => void) => {
     const ends = [logEvents(each, log), counter.add(each), metrics.watch(each, { decisionsOnly: true })]

@@ -3,7 +3,6 @@ import type { Limiter } from 'sluice'
 import { StoreError } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { isAuthFailure, tryRedis } from './config/try-redis.ts'
-import { redisClient } from './connections/redis-client.ts'
 import type { OpenLimiter } from './open-limiter.ts'
 
 const probeMs = 2000
@@ -22,6 +21,7 @@ export async function checkRedis({
   withoutRedis,
 }: Pick<ServerConfig, 'redis' | 'withoutRedis'>): Promise<string | undefined> {
   if (redis === undefined) return undefined
+  const { redisClient } = await import('./connections/redis-client.ts')
   const client = redisClient(redis)
   try {
     await tryRedis(client, probeMs)

@@ -7,7 +7,6 @@ import { followedOf } from '../config/redis-from.ts'
 import type { Tls } from '../config/secrets/tls.ts'
 import type { Tokens } from '../config/secrets/tokens.ts'
 import { type FileBacked, followFiles } from '../connections/file-backed.ts'
-import { redisClient } from '../connections/redis-client.ts'
 import type { RedisTarget } from '../connections/redis-target.ts'
 import { listenHttp } from '../http/listen/listen.ts'
 import { readiness } from '../http/ready.ts'
@@ -64,7 +63,7 @@ export async function collect(
     const { redis } = config
     // Only what no waiting mends is an error; during an outage senders are answered 503 and send again.
     await checkRedis({ redis, withoutRedis: 'decide' })
-    const client = redis && redisClient(redis)
+    const client = redis && (await import('../connections/redis-client.ts')).redisClient(redis)
     if (client) opened.push(() => client.disconnect())
     const shared = client && { redis: openRedis(client, { service: config.service }) }
     const ingest = await createIngest({ accept: (events) => target.accept(events), ...shared })

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { nearestWord } from 'sluice/internal'
-import { parse } from 'yaml'
 import { wrongOption } from '../connections/option-error.ts'
 import { type Environment, type Given, type OptionSource, readOptions } from './read-options.ts'
 import { readSecret } from './secrets/tokens.ts'
@@ -35,6 +35,8 @@ export function readConfigFile(
 function parsed(text: string, path: string, from: string): Readonly<Record<string, unknown>> {
   let document: unknown
   try {
+    // Every command has these options, and few have such a file.
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
     document = parse(text) ?? {}
   } catch (error) {
     throw wrongOption(from, path, `it cannot be read as YAML or JSON: ${(error as Error).message.split('\n')[0]}`)

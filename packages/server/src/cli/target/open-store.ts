@@ -2,7 +2,6 @@ import type { Cluster, Redis } from 'ioredis'
 import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
 import { isAuthFailure, tryRedis } from '../../config/try-redis.ts'
-import { redisClient } from '../../connections/redis-client.ts'
 import type { RedisTarget } from '../../connections/redis-target.ts'
 import { CliError, outOfReach } from '../cli-error.ts'
 
@@ -20,6 +19,8 @@ export interface OpenRedis {
 /** Connects to a Redis, once: a command for people fails at once instead of trying again. */
 export async function openStore(target: RedisTarget, prefix?: string): Promise<OpenRedis> {
   const { description } = target
+  // The driver is many modules; commands that ask a daemon or have counters in memory do without it.
+  const { redisClient } = await import('../../connections/redis-client.ts')
   const client = redisClient(target)
   try {
     await tryRedis(client, 5000)

@@ -3,7 +3,6 @@ import { filePolicy } from 'sluice'
 import type { PolicySource } from 'sluice/policy'
 import { hideUrl } from '../../connections/hide-secrets.ts'
 import { wrongOption } from '../../connections/option-error.ts'
-import { redisClient } from '../../connections/redis-client.ts'
 import { examplePolicy } from './example-policy.ts'
 import { memoryPolicy } from './memory-policy.ts'
 import { type PolicyPlace, placeRemedy } from './policy-place.ts'
@@ -25,7 +24,10 @@ export async function openSource(place: PolicyPlace): Promise<OpenSource> {
       if (!existsSync(place.path)) throw wrongOption('--policy', place.path, `there is no such file; ${placeRemedy}`)
       return { source: filePolicy(place.path), close: nothing }
     case 'redis': {
-      const { openRedis, redisPolicy } = await import('sluice/redis')
+      const [{ openRedis, redisPolicy }, { redisClient }] = await Promise.all([
+        import('sluice/redis'),
+        import('../../connections/redis-client.ts'),
+      ])
       const client = redisClient(place.target)
       const redis = openRedis(client, { reports: false })
       const close = async (): Promise<void> => {

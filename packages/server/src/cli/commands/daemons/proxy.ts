@@ -7,7 +7,6 @@ import { readTls } from '../../../config/secrets/tls.ts'
 import { proxyTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
 import { followFiles } from '../../../connections/file-backed.ts'
-import { redisClient } from '../../../connections/redis-client.ts'
 import type { RedisTarget } from '../../../connections/redis-target.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { logDriverLines } from '../../../log/driver-lines.ts'
@@ -93,6 +92,7 @@ async function openEgress(
     return { egress, store: 'memory', trouble: [] }
   }
   const found = await checkRedis({ redis: target, withoutRedis: 'decide' })
+  const { redisClient } = await import('../../../connections/redis-client.ts')
   const client = redisClient(target)
   opened.push(() => client.disconnect())
   const redis = openRedis(client)

@@ -1,6 +1,5 @@
 import { parseInfo } from 'sluice/redis'
 import { tryRedis } from '../../../config/try-redis.ts'
-import { nodeClient } from '../../../connections/redis-client.ts'
 import type { RedisTarget } from '../../../connections/redis-target.ts'
 import { openStore } from '../../target/open-store.ts'
 import type { Progress } from '../../terminal/progress.ts'
@@ -29,6 +28,7 @@ export async function lookAtRedis(target: RedisTarget, asked: Asked, shown: Pick
 /** A cluster without all of its slots lets no client in; its nodes still say what is missing. */
 async function examineSlots(target: RedisTarget): Promise<Finding[]> {
   if (target.kind !== 'cluster') return []
+  const { nodeClient } = await import('../../../connections/redis-client.ts')
   for (const host of target.hosts) {
     const node = nodeClient(target, host)
     try {
