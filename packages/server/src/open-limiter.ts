@@ -6,8 +6,7 @@ import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
 import { openLookups } from './lookups.ts'
 import { examplePolicy } from './policy/place/example-policy.ts'
-import { openSource } from './policy/place/open-source.ts'
-import { archiveOf } from './policy/place/policy-archive.ts'
+import { archiveOf, openSource } from './policy/place/open-source.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
 /** What was opened, to be closed in reverse. */

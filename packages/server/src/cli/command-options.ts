@@ -1,5 +1,5 @@
 import { configOptions } from '../config/config.ts'
-import type { OptionTable } from './option-table.ts'
+import type { OptionTable } from './command.ts'
 import { redisOptions, storeOptions } from './options.ts'
 
 export const topOptions: OptionTable = {

@@ -1,6 +1,5 @@
+import type { Options } from '../config/read-options.ts'
 import type { ExitCode } from './exit-codes.ts'
-import type { Input } from './input.ts'
-import type { OptionTable } from './option-table.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** One command: everything help prints about it, and what it does. */
@@ -20,3 +19,27 @@ export interface Command {
   readonly examples: readonly string[]
   readonly run: (input: Input, terminal: Terminal) => Promise<ExitCode>
 }
+
+/** What was given to a command, by option or by environment variable. */
+export interface Input extends Options {
+  readonly args: readonly string[]
+  /** Whether it was said on the command line, rather than in the environment. */
+  given(option: string): boolean
+}
+
+/** One option of a command, as help, completion and the parser see it. */
+export interface OptionSpec {
+  /** The placeholder for the value in the help, such as `URL`; without it the option is a switch. */
+  readonly value?: string
+  readonly short?: string
+  /** Whether it can be given more than once. */
+  readonly many?: boolean
+  readonly about: string
+  /** The environment variables that say the same; the first one that is set counts. */
+  readonly env?: readonly string[]
+  /** What is in force when it is left out, for help. */
+  readonly default?: string
+  readonly choices?: readonly string[]
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>

@@ -300,6 +300,6 @@ export const commands: readonly Command[] = [
     takes: [1, 1],
     options: {},
     examples: ['source <(sluice completion bash)'],
-    run: async (input, terminal) => (await import('./commands/completion.ts')).completion(input, terminal, commands),
+    run: async (input, terminal) => (await import('./completion.ts')).completion(input, terminal, commands),
   },
 ]

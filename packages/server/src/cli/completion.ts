@@ -1,5 +1,9 @@
-import type { Command } from './command.ts'
+import { nearestWord } from 'sluice/internal'
+import { wrongUse } from './cli-error.ts'
+import type { Command, Input } from './command.ts'
+import type { ExitCode } from './exit-codes.ts'
 import { globalOptions } from './options.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 export const shells: readonly string[] = ['bash', 'zsh', 'fish']
 
@@ -85,3 +89,16 @@ const seen = (name: string): string =>
     .split(' ')
     .map((word) => `__fish_seen_subcommand_from ${word}`)
     .join('; and ')
+
+export async function completion(input: Input, terminal: Terminal, commands: readonly Command[]): Promise<ExitCode> {
+  const [shell = ''] = input.args
+  if (!shells.includes(shell)) {
+    const near = nearestWord(shell, shells)
+    throw wrongUse(
+      `${JSON.stringify(shell)} is no shell it knows; use ${shells.join(', ')}${near ? ` (did you mean ${near}?)` : ''}`,
+    )
+  }
+  const script = completionScript(shell, commands)
+  terminal.result({ shell, script }, () => terminal.write(script))
+  return 0
+}

@@ -1,6 +1,5 @@
-import type { Command } from './command.ts'
+import type { Command, OptionTable } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import type { OptionTable } from './option-table.ts'
 import { globalOptions } from './options.ts'
 import type { Style } from './terminal/style.ts'
 import { columns, pad, wrap } from './terminal/text.ts'

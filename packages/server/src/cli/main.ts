@@ -7,9 +7,9 @@ import { commands } from './commands.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { commandHelp, groupHelp, overview } from './help.ts'
 import { parseInput } from './parse.ts'
-import { processTerminal } from './terminal/process-terminal.ts'
+import { styleFor, wantsColour } from './terminal/style.ts'
 import type { Terminal } from './terminal/terminal.ts'
-import { safe, safeJson } from './terminal/text.ts'
+import { safe, safeJson, safeLine } from './terminal/text.ts'
 
 /** Runs the command line; resolves with the code the process should end with. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -94,4 +94,40 @@ function failed(error: CliError, terminal: Terminal): ExitCode {
     if (exitCode === 70) terminal.note(error.cause instanceof Error ? (error.cause.stack ?? '') : '')
   }
   return exitCode
+}
+
+/** The terminal of this process. */
+function processTerminal(options: { json: boolean; colour: boolean | undefined }): Terminal {
+  const { stdout, stderr, env } = process
+  const write = (text: string): void => {
+    stdout.write(text)
+  }
+  const line = (text = ''): void => write(`${safeLine(text)}\n`)
+  return {
+    style: styleFor(!options.json && wantsColour(options.colour, stdout.isTTY === true, env)),
+    json: options.json,
+    live: stdout.isTTY === true && env.TERM !== 'dumb' && !options.json,
+    liveProgress: stderr.isTTY === true && env.TERM !== 'dumb',
+    get columns() {
+      return stdout.columns ?? 100
+    },
+    get rows() {
+      return stdout.rows ?? 40
+    },
+    env,
+    line,
+    write,
+    note: (text) => void stderr.write(`${safeLine(text)}\n`),
+    noteRaw: (text) => void stderr.write(text),
+    result(value, human) {
+      if (options.json) line(safeJson(value, finite))
+      else human()
+    },
+  }
+}
+
+/** JSON has no infinity: what never comes is null. */
+function finite(_: string, value: unknown): unknown {
+  if (value instanceof Error) return value.message
+  return typeof value === 'number' && !Number.isFinite(value) ? null : value
 }

@@ -1,4 +1,4 @@
-import type { OptionTable } from './option-table.ts'
+import type { OptionTable } from './command.ts'
 
 /** Options that every command has. */
 export const globalOptions: OptionTable = {

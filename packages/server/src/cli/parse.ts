@@ -2,9 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearestWord } from 'sluice/internal'
 import { type Environment, readOptions } from '../config/read-options.ts'
 import { wrongUse } from './cli-error.ts'
-import type { Command } from './command.ts'
-import type { Input } from './input.ts'
-import type { OptionSpec, OptionTable } from './option-table.ts'
+import type { Command, Input, OptionSpec, OptionTable } from './command.ts'
 import { globalOptions } from './options.ts'
 
 /** Reads the arguments of a command. A wrong one ends with what would be right. */

@@ -7,7 +7,7 @@ import type { Tokens } from '../config/secrets/tokens.ts'
 import { type NodeEnv, requireToken } from '../http/access/access.ts'
 import { tooLarge } from '../http/input/read-body.ts'
 import { HttpProblem, problemResponse } from '../http/problem.ts'
-import type { MetricsPage } from '../metrics/metrics-page.ts'
+import type { MetricsPage } from '../metrics/daemon-metrics.ts'
 import type { BatchGuard } from './batch-guard.ts'
 
 export interface CollectParts {

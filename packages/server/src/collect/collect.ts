@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { createLimiter, filePolicy, openPolicy } from 'sluice'
-import { capacityMetrics, createCapacity, createIngest } from 'sluice/capacity'
+import { type Capacity, capacityMetrics, createCapacity, createIngest, type Ingest } from 'sluice/capacity'
 import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
 import { followedOf } from '../config/redis-from.ts'
@@ -11,14 +11,13 @@ import type { RedisTarget } from '../connections/redis-target.ts'
 import { listenHttp } from '../http/listen/listen.ts'
 import { readiness } from '../http/ready.ts'
 import { createLog } from '../log/create-log.ts'
+import { sampled } from '../log/sampled.ts'
 import { daemonMetrics } from '../metrics/daemon-metrics.ts'
 import { closeAll, type Opened } from '../open-limiter.ts'
 import { checkRedis } from '../start-checks.ts'
 import { batchGuard } from './batch-guard.ts'
 import { collectApp } from './collect-app.ts'
-import { fileTarget } from './file-target.ts'
-import { httpTarget } from './http-target.ts'
-import { logCollector } from './log-collector.ts'
+import { fileTarget, httpTarget } from './event-target.ts'
 
 export interface CollectConfig {
   readonly host: string
@@ -96,5 +95,24 @@ export async function collect(
   } catch (error) {
     await closeAll(opened)
     throw error
+  }
+}
+
+/** Logs what a collector could not take in, and what it tells shippers; the returned function ends that. */
+function logCollector(capacity: Capacity, ingest: Ingest, log: Logger): () => void {
+  const warn = sampled(log, 'warn')
+  const stops = [
+    ingest.on('failed', ({ events, error }) => warn('events could not be stored', () => ({ events, err: error }))),
+    ingest.on('refused', ({ reason }) => warn('a batch was refused', () => ({ reason }))),
+    capacity.on('policyRejected', ({ source, error }) => log.error({ source, err: error }, 'policy refused')),
+    capacity.on('rowChanged', (row) => {
+      const { percent, cause } = capacity.load
+      const load = { loadPercent: Math.round(percent), cause }
+      if (row === undefined) log.warn(load, 'shippers are told to wait')
+      else log.info({ maxBatchSize: row.maxBatchSize, delayMs: row.delayMs, ...load }, 'shippers are told another rate')
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
   }
 }

@@ -1,29 +1,24 @@
 import { Hono } from 'hono'
 import type { NodeEnv } from './access/access.ts'
 import type { ApiParts } from './api-parts.ts'
-import { methodsOf } from './openapi/methods-of.ts'
+import { openApi } from './openapi/document.ts'
 import { HttpProblem } from './problem.ts'
 import { answering, createRouter, type Routes, type Side } from './router.ts'
 import { auditRoute } from './routes/audit.ts'
 import { authRoute } from './routes/decisions/auth.ts'
-import { blockRoutes } from './routes/decisions/blocks.ts'
 import { checkRoute } from './routes/decisions/check.ts'
 import { explainRoute } from './routes/decisions/explain.ts'
 import { holdRoutes } from './routes/decisions/holds.ts'
-import { keyRoutes } from './routes/decisions/keys.ts'
-import { denialsRoute } from './routes/denials.ts'
+import { blockRoutes, keyRoutes } from './routes/decisions/keys.ts'
 import { healthRoutes } from './routes/health.ts'
 import { liveRoute } from './routes/page/live.ts'
 import { overviewRoute } from './routes/page/overview.ts'
 import { pageRoutes } from './routes/page/page.ts'
 import { rulesRoute } from './routes/page/rules.ts'
 import { sessionRoutes } from './routes/page/session.ts'
-import { partActionsRoute } from './routes/part-actions.ts'
-import { policyRoutes } from './routes/policy/policy.ts'
-import { policySchemaRoute } from './routes/policy/policy-schema.ts'
+import { policyRoutes, policySchemaRoute } from './routes/policy/policy.ts'
 import { tryPolicyRoute } from './routes/policy/try-policy.ts'
-import { reportsRoute } from './routes/reports.ts'
-import { statsRoute } from './routes/stats.ts'
+import { denialsRoute, partActionsRoute, reportsRoute, statsRoute } from './routes/reports.ts'
 
 const routes: readonly Routes[] = [
   ...[checkRoute, holdRoutes, authRoute, keyRoutes, blockRoutes, explainRoute],
@@ -48,4 +43,14 @@ export function createApp(parts: ApiParts, side: Side = 'both'): Hono<NodeEnv> {
     }),
   )
   return app
+}
+
+const described = Object.entries(openApi.paths as Readonly<Record<string, object>>).map(([path, operations]) => ({
+  pattern: new RegExp(`^${path.replace(/\{key\}/, '.+').replace(/\{\w+\}/g, '[^/]+')}$`),
+  methods: Object.keys(operations).map((method) => method.toUpperCase()),
+}))
+
+/** The methods that the description has for a path; none when it has no such path. */
+function methodsOf(path: string): readonly string[] {
+  return described.find(({ pattern }) => pattern.test(path))?.methods ?? []
 }

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import { type NodeEnv, refuseOtherSites, refuseRebinding, type TokenCheck } from './access/access.ts'
 import { requirePage } from './access/session/page-access.ts'
 import type { ApiParts } from './api-parts.ts'
-import { failed } from './failed.ts'
+import { problemResponse, toProblem } from './problem.ts'
 
 type Handler<Path extends string> = (c: Context<NodeEnv, Path>) => Response | Promise<Response>
 type AddRoute = <Path extends string>(path: Path, handler: Handler<Path>) => void
@@ -93,4 +93,10 @@ export function answering<Path extends string>(
     if (parts.isDraining()) response.headers.set('connection', 'close')
     return response
   }
+}
+
+/** The response to a request that failed. Only a fault of the daemon itself is logged. */
+function failed({ log }: Pick<ApiParts, 'log'>, error: unknown): Response {
+  if (toProblem(error).status === 500) log.error({ err: error }, 'a request failed')
+  return problemResponse(error)
 }

@@ -1,7 +1,6 @@
 import { type Limiter, type LimiterMetricsOptions, limiterMetrics } from 'sluice'
 import { type MetricTable, type PartMetrics, partMetrics, prometheusMetrics } from 'sluice/prometheus'
 import { version } from '../version.ts'
-import type { MetricsPage } from './metrics-page.ts'
 import { processRegistry } from './process-registry.ts'
 
 const table = {
@@ -101,4 +100,12 @@ export function daemonMetrics(): DaemonMetrics {
       isStoreUp = isUp
     },
   }
+}
+
+/** The metrics, as Prometheus asks for them. */
+export interface MetricsPage {
+  readonly contentType: string
+  text(): Promise<string>
+  /** One HTTP request came in; the returned function counts its answer. */
+  begin(): (route: string, status: number) => void
 }

@@ -11,11 +11,10 @@ import type { NamedToken } from '../config/secrets/tokens.ts'
 import type { Current, FileBacked } from '../connections/file-backed.ts'
 import { oneHost } from '../http/access/one-host.ts'
 import { drain } from '../http/listen/drain.ts'
-import { Callers } from './callers.ts'
-import { OpenCalls } from './open-calls.ts'
-import { type OwnPages, ownPage } from './own-pages.ts'
+import { HttpProblem, problemAnswer } from '../http/problem.ts'
+import { readiness } from '../http/ready.ts'
 import { ProxiedCall } from './proxied-call.ts'
-import type { ProxyParts } from './proxy-parts.ts'
+import { Callers, OpenCalls, type ProxyParts } from './proxy-parts.ts'
 
 export interface ProxyConfig {
   readonly host: string
@@ -111,4 +110,33 @@ function listener({ tls, headMs = 10_000 }: ProxyConfig, answer: RequestListener
     tls.onChange((next) => server.setSecureContext(contextOf(next))),
   )
   return server
+}
+
+/** What the proxy answers itself. */
+interface OwnPages {
+  readonly egress: Egress
+  readonly isEnding: () => boolean
+  readonly metrics: { readonly contentType: string; text(): Promise<string> } | undefined
+}
+
+interface OwnPage {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The proxy's own answer to a GET: `/health`, `/ready` and `/metrics`. Undefined when the request is a call. */
+function ownPage({ egress, isEnding, metrics }: OwnPages, url: string): Promise<OwnPage> | undefined {
+  if (url === '/health') return Promise.resolve(json(200, { ok: true }))
+  if (url === '/ready')
+    return readiness(isEnding(), egress.health()).then((health) => json(health.ready ? 200 : 503, health))
+  if (url !== '/metrics' || metrics === undefined) return undefined
+  return metrics.text().then(
+    (body) => ({ status: 200, headers: { 'content-type': metrics.contentType }, body }),
+    () => problemAnswer(new HttpProblem(500, 'The metrics cannot be read.')),
+  )
+}
+
+function json(status: number, body: unknown): OwnPage {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Denial, Denials } from '../../http/shapes/page.ts'
+import type { Input } from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
-import type { Input } from '../input.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
 import { countOf, duration } from '../terminal/numbers.ts'
 import type { Terminal } from '../terminal/terminal.ts'

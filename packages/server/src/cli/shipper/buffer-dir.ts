@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 
 /** The directory that a command works on. */
 export function bufferDir(input: Input): string {

@@ -1,6 +1,6 @@
 import type { ShipperOptions } from 'sluice/shipper'
 import { CliError, wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 
 /** Where a command sends events, and how. */
 export function serverOf(input: Input, command: string): Omit<ShipperOptions, 'dir'> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readTokenFile, tokenFileOf } from '../../config/secrets/token-file.ts'
 import { hideUrl } from '../../connections/hide-secrets.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 import { daemonOptions } from '../options.ts'
 
 /** An HTTP client for a daemon. */

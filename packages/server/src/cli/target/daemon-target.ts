@@ -3,7 +3,7 @@ import type { Decision, Explanation, Inspection } from '../../http/shapes/decisi
 import type { Policy } from '../../http/shapes/policy.ts'
 import { optionsOf } from '../../options-of.ts'
 import { CliError, wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 import { type DaemonHttp, daemonHttp } from './daemon-http.ts'
 import type { NamedKey } from './subject.ts'
 import type { Target } from './target.ts'

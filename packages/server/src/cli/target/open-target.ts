@@ -1,5 +1,5 @@
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 import { daemonTarget } from './daemon-target.ts'
 import type { Target } from './target.ts'
 

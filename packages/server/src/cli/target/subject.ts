@@ -3,7 +3,7 @@ import type { ReadKeyPart, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
 import { parseReadableKey, parseReadableParts } from 'sluice/internal'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../input.ts'
+import type { Input } from '../command.ts'
 
 /** A key as the command line takes it. Service and rule are known when it was a full key. */
 export interface NamedKey {

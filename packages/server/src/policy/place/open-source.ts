@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { filePolicy } from 'sluice'
-import type { PolicySource } from 'sluice/policy'
+import { filePolicy, SluiceError } from 'sluice'
+import type { ArchivedSource, PolicyArchive, PolicySource, PolicyVersion, SourceListener } from 'sluice/policy'
 import { hideUrl } from '../../connections/hide-secrets.ts'
 import { wrongOption } from '../../connections/option-error.ts'
 import { examplePolicy } from './example-policy.ts'
-import { memoryPolicy } from './memory-policy.ts'
 import { type PolicyPlace, placeRemedy } from './policy-place.ts'
 
 /** A source, and what was opened for it. */
@@ -72,4 +71,40 @@ function wellFormed<Made>(url: string, make: () => Made): Made {
       `it cannot be read (${(error as Error).message}); ${placeRemedy}`,
     )
   }
+}
+
+const versionsKept = 10
+
+/** A policy that lives in the daemon alone: it can be changed while the daemon runs and is forgotten with it. */
+function memoryPolicy(document: unknown, description: string): PolicySource & { readonly archive: PolicyArchive } {
+  const versions: PolicyVersion[] = [{ revision: 1, createdAt: new Date(), document }]
+  let listener: SourceListener | undefined
+  const newest = (): PolicyVersion => versions[0]!
+  return {
+    description,
+    async start(given) {
+      listener = given
+      return newest()
+    },
+    async close() {
+      listener = undefined
+    },
+    archive: {
+      async push(next, { after } = {}) {
+        if (after !== undefined && after !== newest().revision)
+          throw new SluiceError('SLUICE_POLICY_CHANGED', `somebody else has pushed a policy since revision ${after}`)
+        const version = { revision: newest().revision + 1, createdAt: new Date(), document: next }
+        versions.unshift(version)
+        versions.length = Math.min(versions.length, versionsKept)
+        listener?.changed(version)
+        return version.revision
+      },
+      history: async (limit) => versions.slice(0, limit),
+    },
+  }
+}
+
+/** The archive of a source, if it has one. */
+export function archiveOf(source: PolicySource): PolicyArchive | undefined {
+  return (source as Partial<ArchivedSource>).archive
 }

@@ -1,7 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { createLimiter, type Decision, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
+import {
+  createLimiter,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+  memoryStore,
+  type PolicyDocument,
+} from 'sluice'
 import { optionsOf } from '../../options-of.ts'
-import { replayClock } from './replay-clock.ts'
 import type { KeptRequest } from './request-ring.ts'
 
 /** What a policy makes of one request. */
@@ -69,5 +75,27 @@ async function decide(limiter: Limiter, { asked }: KeptRequest): Promise<Decisio
     return await limiter.take(asked.key, optionsOf(asked))
   } catch {
     return undefined
+  }
+}
+
+type Clock = NonNullable<LimiterOptions['clock']>
+
+/** A clock that shows the time of the request that is replayed. Nothing waits in a replay, so no timer ever fires. */
+interface ReplayClock extends Clock {
+  /** Moves on, never back: two requests may have been noted out of order. */
+  moveTo(ms: number): void
+}
+
+function replayClock(startMs: number): ReplayClock {
+  let nowMs = startMs
+  return {
+    now: () => Math.round(nowMs * 1000),
+    wall: () => nowMs,
+    monotonic: () => nowMs - startMs,
+    setTimeout: () => ({ unref: () => undefined }),
+    clearTimeout: () => {},
+    moveTo(ms) {
+      nowMs = Math.max(nowMs, ms)
+    },
   }
 }

@@ -1,12 +1,17 @@
+import { PolicyError } from 'sluice'
 import { redisFrom } from '../../../config/redis-from.ts'
+import { hideSecrets, hideUrl } from '../../../connections/hide-secrets.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
+import { countOf } from '../../terminal/numbers.ts'
 import { progress } from '../../terminal/progress.ts'
+import type { Style } from '../../terminal/style.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
+import { pad, safe } from '../../terminal/text.ts'
+import { compileApart } from '../policy/change.ts'
+import { readPlace } from '../policy/open-archive.ts'
 import { examineDaemon } from './examine-daemon.ts'
-import { examinePolicy } from './examine-policy.ts'
-import type { Finding } from './finding.ts'
-import { findingLines } from './finding-lines.ts'
+import { type Finding, ok, problem, unreachable, warning } from './finding.ts'
 import { lookAtRedis } from './look-at-redis.ts'
 
 /** Checks everything that was named, and prints what to fix. */
@@ -52,4 +57,50 @@ export function verdict(findings: readonly Finding[]): ExitCode {
   const has = (level: Finding['level']): boolean => findings.some((finding) => finding.level === level)
   if (has('not-permitted')) return 4
   return has('out-of-reach') ? 3 : has('problem') || has('warning') ? 1 : 0
+}
+
+/** Findings as lines for people: a mark, what was looked at, what was found, what to do. */
+function findingLines(findings: readonly Finding[], style: Style): string[] {
+  const marks = {
+    ok: style.good('✓'),
+    warning: style.warn('!'),
+    problem: style.bad('✗'),
+    'out-of-reach': style.bad('✗'),
+    'not-permitted': style.bad('✗'),
+  }
+  const width = Math.max(...findings.map(({ about }) => about.length), 0)
+  return findings.flatMap(({ about, level, text, mend }) => {
+    const line = `${marks[level]} ${pad(style.strong(about), width, 'left')}  ${safe(text)}`
+    return mend === undefined ? [line] : [line, `  ${' '.repeat(width)}  ${style.warn('mend:')} ${mend}`]
+  })
+}
+
+/** Reads the policy of a place and says whether it makes sense. `learn` is called with its version. */
+async function examinePolicy(place: string, learn: (version: string) => void): Promise<Finding[]> {
+  let read: { document: unknown; description: string }
+  try {
+    read = await readPlace(place)
+  } catch (error) {
+    const mend = 'correct --policy, or push a policy there: sluice policy push FILE --policy SOURCE'
+    return [unreachable('policy source', `${hideUrl(place)}: ${hideSecrets((error as Error).message)}`, mend)]
+  }
+  const source = ok('policy source', `${read.description} was read`)
+  try {
+    const { service, version, rules } = compileApart(read.document).policy
+    learn(version)
+    const findings = [source, ok('policy', `service ${service}, version ${version}, ${countOf(rules.length, 'rule')}`)]
+    if (rules.length > 0 && rules.every(({ mode }) => mode === 'shadow')) {
+      findings.push(
+        warning(
+          'rules',
+          'every rule only watches (mode: shadow), so nothing is ever denied',
+          'take mode: shadow away where limits shall hold',
+        ),
+      )
+    }
+    return findings
+  } catch (error) {
+    const many = error instanceof PolicyError ? `${countOf(error.issues.length, 'mistake')}` : (error as Error).message
+    return [source, problem('policy', `it has ${many}`, `see them with: sluice policy validate ${hideUrl(place)}`)]
+  }
 }

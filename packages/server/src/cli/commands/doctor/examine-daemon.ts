@@ -1,5 +1,5 @@
 import { toCliError } from '../../cli-error.ts'
-import type { Input } from '../../input.ts'
+import type { Input } from '../../command.ts'
 import { daemonHttp } from '../../target/daemon-http.ts'
 import { duration } from '../../terminal/numbers.ts'
 import { type Finding, notPermitted, ok, problem, unreachable, warning } from './finding.ts'

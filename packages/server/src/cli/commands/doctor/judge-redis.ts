@@ -1,7 +1,6 @@
 import { serverFacts } from 'sluice/redis'
 import { bytes, count, countOf, duration } from '../../terminal/numbers.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
-import { isAtLeast } from './version.ts'
 
 type Info = ReadonlyMap<string, string>
 
@@ -125,4 +124,10 @@ export function judgeCluster(info: Info): Finding {
   const text = `state ${state}, ${count(covered)} of 16,384 slots served by ${info.get('cluster_size') ?? '?'} masters`
   if (state === 'ok' && covered === 16_384 && failed === 0) return ok('cluster', text)
   return problem('cluster', text, 'redis-cli --cluster check ADDRESS, then --cluster fix ADDRESS')
+}
+
+/** Whether a version such as `7.0.15` is at least `major.minor`. */
+function isAtLeast(version: string, major: number, minor: number): boolean {
+  const [a = 0, b = 0] = version.split('.').map(Number)
+  return a > major || (a === major && b >= minor)
 }

@@ -1,6 +1,6 @@
 import { wrongUse } from '../../cli-error.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { decisionLines } from '../../show/decision.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { readKey, readRequest } from '../../target/subject.ts'

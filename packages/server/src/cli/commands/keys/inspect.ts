@@ -1,7 +1,7 @@
 import { isCacheKey } from 'sluice/cache'
 import { outOfReach } from '../../cli-error.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { limitTable } from '../../show/limits.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { keyOf } from '../../target/subject.ts'

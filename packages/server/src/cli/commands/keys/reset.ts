@@ -1,6 +1,6 @@
-import { isUnused } from '../../../policy/is-unused.ts'
+import { isUnused } from '../../../http/routes/decisions/keys.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { keyOf } from '../../target/subject.ts'
 import type { Terminal } from '../../terminal/terminal.ts'

@@ -1,10 +1,10 @@
-import { diffDocuments } from '../../../policy/diff-documents.ts'
+import { type CompiledPolicy, compilePolicy } from 'sluice/policy'
+import { type Difference, diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { compileApart } from './compile-apart.ts'
+import { safe } from '../../terminal/text.ts'
 import type { PolicyTarget } from './policy-target.ts'
-import { showDifferences } from './show-differences.ts'
 
 /** Puts a document in force after it was checked, or only shows what that would change. */
 export async function changePolicy(
@@ -36,4 +36,32 @@ export async function changePolicy(
     terminal.line(`${done}${as} to ${target.description}: service ${service}, version ${version}`)
   })
   return 0
+}
+
+/**
+ * Checks a document away from the code that will enforce it: keys by functions (`fn:tenantOf`) are taken as they are,
+ * and `functions` lists their names.
+ */
+export function compileApart(document: unknown): { policy: CompiledPolicy; functions: readonly string[] } {
+  const functions = new Set<string>()
+  const policy = compilePolicy(document, {
+    functions: (name) => {
+      functions.add(name)
+      return () => null
+    },
+  })
+  return { policy, functions: [...functions] }
+}
+
+/** Prints differences, one per line. */
+export function showDifferences(differences: readonly Difference[], terminal: Terminal): void {
+  const { style } = terminal
+  const value = (it: unknown): string => safe(JSON.stringify(it) ?? 'nothing')
+  for (const { path, kind, before, after } of differences) {
+    const place = path === '' ? 'the document' : safe(path)
+    if (kind === 'added') terminal.line(`${style.good('+')} ${place}  ${style.good(value(after))}`)
+    if (kind === 'removed') terminal.line(`${style.bad('-')} ${place}  ${style.bad(value(before))}`)
+    if (kind === 'changed')
+      terminal.line(`${style.warn('~')} ${place}  ${style.bad(value(before))} → ${style.good(value(after))}`)
+  }
 }

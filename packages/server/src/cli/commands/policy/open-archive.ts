@@ -2,11 +2,10 @@ import { createReadStream, existsSync, fstatSync, statSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import { systemClock, withinTime } from 'sluice/internal'
 import type { PolicyArchive, PolicySource, PolicyVersion } from 'sluice/policy'
-import { openSource } from '../../../policy/place/open-source.ts'
-import { archiveOf } from '../../../policy/place/policy-archive.ts'
+import { archiveOf, openSource } from '../../../policy/place/open-source.ts'
 import { parsePolicyPlace } from '../../../policy/place/policy-place.ts'
 import { outOfReach, wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../input.ts'
+import type { Input } from '../../command.ts'
 
 /** A source that is open to be written to. */
 export interface OpenArchive extends PolicyArchive {

@@ -1,12 +1,11 @@
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { compileApart } from './compile-apart.ts'
-import { daemonPolicyTarget } from './daemon-policy-target.ts'
+import { compileApart, showDifferences } from './change.ts'
 import { readPlace } from './open-archive.ts'
-import { showDifferences } from './show-differences.ts'
+import { daemonPolicyTarget } from './policy-target.ts'
 
 /** Shows how two policies differ; exits with 1 when they do. */
 export async function policyDiff(input: Input, terminal: Terminal): Promise<ExitCode> {

@@ -1,10 +1,10 @@
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { columns } from '../../terminal/text.ts'
-import { openPolicyTarget } from './open-policy-target.ts'
+import { openPolicyTarget } from './policy-target.ts'
 
 /** Lists versions, newest first, each with how much it changed. */
 export async function policyHistory(input: Input, terminal: Terminal): Promise<ExitCode> {

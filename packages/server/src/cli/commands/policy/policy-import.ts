@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { importEnvoy } from '../../../envoy/import-envoy.ts'
 import { wrongUse } from '../../cli-error.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { countOf } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 

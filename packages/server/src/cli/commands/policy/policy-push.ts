@@ -1,9 +1,9 @@
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { changePolicy } from './change.ts'
 import { readPlace } from './open-archive.ts'
-import { openPolicyTarget } from './open-policy-target.ts'
+import { openPolicyTarget } from './policy-target.ts'
 
 /** Checks a policy and puts it in force. */
 export async function policyPush(input: Input, terminal: Terminal): Promise<ExitCode> {

@@ -1,9 +1,9 @@
 import { wrongUse } from '../../cli-error.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { changePolicy } from './change.ts'
-import { openPolicyTarget } from './open-policy-target.ts'
+import { openPolicyTarget } from './policy-target.ts'
 
 /** Puts a former version in force, as a new revision. */
 export async function policyRollback(input: Input, terminal: Terminal): Promise<ExitCode> {

@@ -1,11 +1,11 @@
 import type { Trial } from '../../../http/shapes/policy.ts'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { daemonHttp } from '../../target/daemon-http.ts'
 import { count, countOf, duration } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
-import { compileApart } from './compile-apart.ts'
+import { compileApart } from './change.ts'
 import { placeOf, readPlace } from './open-archive.ts'
 
 const shownKeys = 15

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { createAppender } from 'sluice/shipper'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { count } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'

@@ -1,5 +1,4 @@
-import type { Command } from '../../command.ts'
-import type { OptionTable } from '../../option-table.ts'
+import type { Command, OptionTable } from '../../command.ts'
 
 const dirOption: OptionTable = {
   dir: { value: 'DIR', env: ['SLUICE_SHIPPER_DIR'], about: 'the directory of the buffer', default: 'buffer' },

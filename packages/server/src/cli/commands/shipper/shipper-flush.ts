@@ -1,6 +1,6 @@
 import { createShipper, type FlushReport } from 'sluice/shipper'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { serverOf } from '../../shipper/server-of.ts'
 import { count, duration } from '../../terminal/numbers.ts'

@@ -1,10 +1,9 @@
-import { verifyBuffer } from 'sluice/shipper'
+import { repairBuffer, verifyBuffer } from 'sluice/shipper'
+import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
-import type { Input } from '../../input.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { count } from '../../terminal/numbers.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
-import { repair } from './repair-buffer.ts'
 
 /** Checks every record of a buffer; with `--repair` sets damage aside instead. */
 export async function shipperVerify(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -29,4 +28,18 @@ export async function shipperVerify(input: Input, terminal: Terminal): Promise<E
       terminal.line(style.faint('A shipper skips what is damaged. sluice shipper verify --repair sets it aside now.'))
   })
   return ok ? 0 : 1
+}
+
+/** Rewrites damaged segments. */
+async function repair(dir: string, terminal: Terminal): Promise<ExitCode> {
+  const report = await repairBuffer(dir)
+  terminal.result(report, () => {
+    const { style } = terminal
+    if (report.repaired.length === 0 && !report.stateReset) return terminal.line(style.good('Nothing to repair.'))
+    for (const file of report.repaired) terminal.line(`${style.good('written anew')}  ${file}`)
+    for (const file of report.saved) terminal.line(`${style.warn('set aside')}  ${file}`)
+    if (report.stateReset) terminal.line(`${style.good('reset')}  the state file was damaged`)
+    terminal.line(`${count(report.kept)} events kept, ${count(report.lost)} lost`)
+  })
+  return 0
 }

@@ -1,13 +1,15 @@
-import { type Inspection } from 'sluice'
-import { isUnused } from '../../../policy/is-unused.ts'
+import type { Inspection } from 'sluice'
 import { checkKey } from '../../../policy/overrides/check-key.ts'
 import { writtenFor } from '../../../policy/overrides/edit-overrides.ts'
 import { actorOf } from '../../access/actor.ts'
 import { keyInPath } from '../../input/key-path.ts'
+import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
+import { Block } from '../../shapes/decisions.ts'
 
 const prefix = '/v1/keys/'
+const blocks = '/v1/blocks/'
 const withoutStore = 'The store does not answer; this is only what one process knows without it, such as its own share.'
 
 /** `GET` and `DELETE /v1/keys/service/rule/part...`: where a key stands and why, and forgetting what it has used. */
@@ -75,4 +77,39 @@ function standing({ limits, holds, fixed, tierUnknown }: Inspection): string {
   const tightest = limits.reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
   const held = holds.length === 0 ? '' : ` ${holds.length} holds are open.`
   return `The next unit passes; ${tightest.name} has ${tightest.remaining} of ${tightest.amount} left.${held}`
+}
+
+/** `PUT` and `DELETE /v1/blocks/service/rule/part...`: lets nothing of a key pass for a while, and ends that. */
+export const blockRoutes: Routes = ({ admin }, parts) => {
+  const { limiter, audit, policy } = parts
+  const whoIs = actorOf(parts)
+
+  admin.put(`${blocks}*`, async function block(c) {
+    readQuery(c)
+    const { for: length } = await readBody(c, Block)
+    const { rule, key, readable } = keyInPath(c, blocks, limiter)
+    checkKey(policy.current, key, rule)
+    await limiter.block(key, { rule, for: length })
+    audit.add({ who: whoIs(c), what: 'key.block', target: readable, before: null, after: { for: length } })
+    return c.json({ blocked: true, key: readable })
+  })
+
+  admin.delete(`${blocks}*`, async function unblock(c) {
+    readQuery(c)
+    const { rule, key, readable } = keyInPath(c, blocks, limiter)
+    checkKey(policy.current, key, rule)
+    const unblocked = await limiter.unblock(key, { rule })
+    if (unblocked)
+      audit.add({ who: whoIs(c), what: 'key.unblock', target: readable, before: { blocked: true }, after: null })
+    return c.json({ unblocked, key: readable })
+  })
+}
+
+/** Whether nothing is stored for a key, or nothing that still matters. False when the store could not be asked. */
+export function isUnused(inspection: {
+  readonly limits: readonly { readonly resetMs: number }[]
+  readonly holds: readonly unknown[]
+}): boolean {
+  const { limits, holds } = inspection
+  return limits.length > 0 && holds.length === 0 && limits.every(({ resetMs }) => resetMs === 0)
 }

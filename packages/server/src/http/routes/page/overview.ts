@@ -3,7 +3,7 @@ import { sharedFor } from '../../../recent/shared-for.ts'
 import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 import type { Overview } from '../../shapes/page.ts'
-import { policyStatus, storeStatus } from '../stats.ts'
+import { policyStatus, storeStatus } from '../reports.ts'
 
 const topRefused = 8
 const keysPerRule = 20

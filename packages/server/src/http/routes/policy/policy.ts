@@ -1,16 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { type PolicyArchive, type PolicyVersion, withoutDatabaseFields } from 'sluice/policy'
 import { stringify } from 'yaml'
+import { type Difference, diffDocuments } from '../../../policy/diff-documents.ts'
 import { policyTag } from '../../../policy/policy-tag.ts'
-import { versionSummary } from '../../../policy/version-summary.ts'
+import { documentOf } from '../../../policy/rule-changes.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import { parseJson, readBody, readText } from '../../input/read-body.ts'
 import { readFlag, readNumber, readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 import { type PolicyVersions, Rollback } from '../../shapes/policy.ts'
-import { policyStatus } from '../stats.ts'
+import { policyStatus } from '../reports.ts'
 import { overrideRoutes } from './overrides.ts'
 import { PolicyPusher, readOnlyReason, standingOf, tried, triedPush, writable } from './push-policy.ts'
 
@@ -123,4 +126,44 @@ async function versionOf(archive: PolicyArchive, revision: number): Promise<Poli
   if (found === undefined)
     throw new HttpProblem(404, `There is no revision ${revision} among the versions that are kept.`)
   return found
+}
+
+/** `GET /v1/policy/schema`: the JSON Schema of policies, for editors. */
+export const policySchemaRoute: Routes = ({ read }) => {
+  let schema: string | undefined
+  read.get('/v1/policy/schema', function answer(c) {
+    readQuery(c)
+    schema ??= readFileSync(createRequire(import.meta.url).resolve('sluice/policy.schema.json'), 'utf8')
+    return c.body(schema, 200, { 'content-type': 'application/schema+json', 'cache-control': 'private, max-age=300' })
+  })
+}
+
+const shown = 2
+/** A longer document takes longer to compare than a list of versions may. */
+const mostText = 200_000
+
+/** What a version changed of the one before it: how much, and the first of it in words. */
+function versionSummary(before: unknown, after: unknown): { changes: number | null; summary: string } {
+  if (before === undefined) return { changes: null, summary: 'the first that is kept' }
+  if ([before, after].some(isLong)) return { changes: null, summary: 'too long to compare here' }
+  let found: readonly Difference[]
+  try {
+    found = diffDocuments(documentOf(before), documentOf(after))
+  } catch {
+    // What was pushed by other means may not even parse.
+    return { changes: null, summary: 'cannot be compared' }
+  }
+  const words = found.slice(0, shown).map(wordsOf)
+  const more = found.length > shown ? [`${found.length - shown} more`] : []
+  return { changes: found.length, summary: [...words, ...more].join(', ') || 'no change' }
+}
+
+const isLong = (document: unknown): boolean =>
+  (typeof document === 'string' ? document : JSON.stringify(document)).length > mostText
+
+function wordsOf({ path, kind, before, after }: Difference): string {
+  const place = path === '' ? 'the document' : path
+  if (kind !== 'changed') return `${kind} ${place}`
+  const [from, to] = [before, after].map((value) => JSON.stringify(value) ?? '')
+  return from!.length + to!.length > 60 ? `changed ${place}` : `${place} ${from} → ${to}`
 }
