@@ -40,7 +40,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = { sluice: [], serv
 const ownPackages: readonly string[] = ['sluice', '@sluice/server', '@sluice/dashboard']
 
 /** The page takes the types of the answers from where the server checks them. A value would get into its bundle. */
-const shapes = '/server/src/http/shapes/'
+const shapes = '/server/src/shapes/'
 function takesTypesOnly(code: string, specifier: string): boolean {
   const from = code.slice(0, code.indexOf(`'${specifier}'`))
   return specifier.includes(shapes) && /(?:import|export) type \{[^}]*\} from $/.test(from)

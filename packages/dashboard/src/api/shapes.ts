@@ -5,18 +5,22 @@ export type {
   Inspection,
   Limit,
   LimitsSpec,
-} from '../../../server/src/http/shapes/decisions.ts'
-export type { TextRange } from '../../../server/src/http/shapes/operating.ts'
+} from '../../../server/src/shapes/decisions.ts'
+export type { TextRange } from '../../../server/src/shapes/operating.ts'
 export type {
   Denial,
   Denials,
+  HappeningEntry,
+  Hello,
   Overview,
   RuleDetails,
   RuleLimit,
   RuleSummary,
   Rules,
+  SecondEntry,
+  Session,
   Step,
-} from '../../../server/src/http/shapes/page.ts'
+} from '../../../server/src/shapes/page.ts'
 export type {
   AuditEntry,
   Difference,
@@ -24,5 +28,5 @@ export type {
   PolicyOutcome,
   PolicyVersions,
   Trial,
-} from '../../../server/src/http/shapes/policy.ts'
-export type { HotKey, Services, Stats } from '../../../server/src/http/shapes/stats.ts'
+} from '../../../server/src/shapes/policy.ts'
+export type { HotKey, Services, Stats } from '../../../server/src/shapes/stats.ts'

@@ -1,13 +1,15 @@
+import '../styles/operate.css'
 import { useEffect } from 'preact/hooks'
-import { useSession } from '../api/session.ts'
+import { person, useSession } from '../api/session.ts'
 import { checkSession, resumeSession } from '../api/sign-in.ts'
+import { Notice } from '../components/notice.tsx'
 import { EmptyState, Loading } from '../components/states.tsx'
 import { useRoute } from '../hooks/router.ts'
-import { followLive } from '../live/live.ts'
+import { useValue } from '../hooks/value.ts'
+import { followLive, live } from '../live/live.ts'
 import { Header } from './header.tsx'
 import { LazyPage } from './lazy-page.tsx'
 import { otherService, pages } from './pages.ts'
-import { ProxyNotice } from './proxy-notice.tsx'
 import { SignIn } from './sign-in.tsx'
 
 export function App() {
@@ -38,6 +40,28 @@ export function App() {
           <LazyPage key={entry.segment} entry={entry} route={route} />
         )}
       </main>
+    </>
+  )
+}
+
+/** What a proxy in front of the daemon should do and does not, with the line for nginx. */
+function ProxyNotice() {
+  const isHeld = useValue(live.connection) === 'held'
+  const { secure } = useValue(person)
+  return (
+    <>
+      {isHeld && (
+        <Notice kind="warn" live>
+          The daemon answers, but its live data does not arrive: a proxy in front holds it back. Let it pass on what
+          comes at once; for nginx: <code>proxy_buffering off;</code>
+        </Notice>
+      )}
+      {location.protocol === 'https:' && !secure && (
+        <Notice kind="warn">
+          The proxy in front does not say that it has TLS, so the browser would also send your session without it. For
+          nginx: <code>proxy_set_header X-Forwarded-Proto $scheme;</code>
+        </Notice>
+      )}
     </>
   )
 }

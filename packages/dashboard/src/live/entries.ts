@@ -1,48 +1,15 @@
-/** The decisions of one second; a later entry of the same second replaces it. */
-export interface Second {
-  readonly kind: 'second'
-  /** Seconds since 1970. */
-  readonly at: number
-  readonly allowed: number
-  readonly denied: number
-  readonly degraded: number
-  readonly p50Ms: number | null
-  readonly p99Ms: number | null
-  readonly replicas: number
-}
+import type { HappeningEntry, Hello, SecondEntry } from '../api/shapes.ts'
 
-interface Changes {
-  readonly added: readonly string[]
-  readonly removed: readonly string[]
-  readonly changed: readonly string[]
-  readonly tiers: boolean
-}
+export type { Hello }
+export type Second = SecondEntry
 
-/** Something that happened. */
+/** Something that happened, or that this page noticed by itself. */
 export type Happening =
-  | {
-      readonly kind: 'policy'
-      readonly at: number
-      readonly version: string
-      readonly source: string
-      readonly changes: Changes | null
-    }
-  | { readonly kind: 'policy-rejected'; readonly at: number; readonly source: string; readonly message: string }
-  | { readonly kind: 'degraded'; readonly at: number; readonly failure: string; readonly message: string }
+  | HappeningEntry
   | { readonly kind: 'restarted'; readonly at: number }
   | { readonly kind: 'another-replica'; readonly at: number }
-  | { readonly kind: 'exact-again'; readonly at: number; readonly since: number; readonly decisions: number }
 
 export type Entry = Second | Happening
-
-/** Which daemon sends the stream. */
-export interface Hello {
-  readonly epoch: string
-  readonly replica: string
-  readonly service: string
-  readonly resumed: boolean
-  readonly startedAt: number
-}
 
 /** The last 15 minutes, as far as they are known. Seconds that are missing are gaps. */
 export interface Timeline {

@@ -1,24 +1,11 @@
 import type { Logger } from 'pino'
+import type { AuditEntry } from '../shapes/policy.ts'
 
 /** Who changed something: whose token it was, how they signed in, and from where. */
 export interface Actor {
   readonly name: string
   readonly via: 'token' | 'page'
   readonly address: string
-}
-
-/** One change that was made through this daemon. */
-export interface AuditEntry {
-  readonly id: number
-  /** ISO 8601. */
-  readonly when: string
-  readonly who: Actor
-  /** Such as `policy.push` or `key.reset`. */
-  readonly what: string
-  /** The key, the rule or the revision it was done to. */
-  readonly target: string
-  readonly before: unknown
-  readonly after: unknown
 }
 
 const maxEntries = 1000

@@ -4,7 +4,7 @@ import type {
   Decision as DecisionJson,
   Explanation as ExplanationJson,
   Limit as LimitJson,
-} from './shapes/decisions.ts'
+} from '../shapes/decisions.ts'
 
 /** What Retry-After says, too, while the store is away. */
 const unavailableMs = 1000

@@ -1,13 +1,5 @@
 import { withoutDatabaseFields } from 'sluice/policy'
-
-/** One difference between two policies: what stood at a path and what stands there now. */
-export interface Difference {
-  /** Such as `rules[per-user].limits.rpm`: rules go by their names, overrides by their keys. */
-  readonly path: string
-  readonly kind: 'added' | 'removed' | 'changed'
-  readonly before?: unknown
-  readonly after?: unknown
-}
+import type { Difference } from '../shapes/policy.ts'
 
 /** The differences of two policy documents, rule by rule. The order of rules and fields does not count. */
 export function diffDocuments(before: unknown, after: unknown): Difference[] {

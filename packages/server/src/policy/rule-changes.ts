@@ -1,18 +1,5 @@
 import { parseDocument } from 'sluice/policy'
-
-/** What a new document changes, by the names of what it lists. */
-export interface NamedChanges {
-  readonly added: readonly string[]
-  readonly removed: readonly string[]
-  readonly changed: readonly string[]
-}
-
-/** What a new document changes: rules, and beside them the other sections. */
-export interface RuleChanges extends NamedChanges {
-  /** Whether tiers, which rules share, differ. */
-  readonly tiers: boolean
-  readonly upstreams: NamedChanges
-}
+import type { PolicyOutcome } from '../shapes/policy.ts'
 
 type Section = 'rules' | 'upstreams'
 type Document = { readonly [Name in Section]?: readonly { readonly name: string }[] } & { readonly tiers?: unknown }
@@ -23,7 +10,7 @@ export function documentOf(document: unknown): unknown {
 }
 
 /** Compares two documents section by section. */
-export function ruleChanges(before: unknown, after: unknown): RuleChanges {
+export function ruleChanges(before: unknown, after: unknown): NonNullable<PolicyOutcome['changes']> {
   return {
     ...changesOf('rules', before, after),
     tiers: JSON.stringify((before as Document)?.tiers ?? null) !== JSON.stringify((after as Document)?.tiers ?? null),
@@ -31,7 +18,11 @@ export function ruleChanges(before: unknown, after: unknown): RuleChanges {
   }
 }
 
-function changesOf(section: Section, before: unknown, after: unknown): NamedChanges {
+function changesOf(
+  section: Section,
+  before: unknown,
+  after: unknown,
+): NonNullable<PolicyOutcome['changes']>['upstreams'] {
   const [old, next] = [namedIn(section, before), namedIn(section, after)]
   return {
     added: [...next.keys()].filter((name) => !old.has(name)),

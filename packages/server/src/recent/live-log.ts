@@ -1,25 +1,4 @@
-/** What stands in the log: a second of decisions, or something that happened. */
-export type LiveEntry = SecondEntry | HappeningEntry
-
-/** The decisions of one second, of all processes that report. A later entry of the same second takes its place. */
-export interface SecondEntry {
-  readonly kind: 'second'
-  /** Seconds since 1970. */
-  readonly at: number
-  readonly allowed: number
-  readonly denied: number
-  readonly degraded: number
-  readonly p50Ms: number | null
-  readonly p99Ms: number | null
-  readonly replicas: number
-}
-
-export interface HappeningEntry {
-  readonly kind: 'policy' | 'policy-rejected' | 'degraded' | 'exact-again'
-  /** Seconds since 1970, with a fraction. */
-  readonly at: number
-  readonly [detail: string]: unknown
-}
+import type { LiveEntry } from '../shapes/page.ts'
 
 interface Kept {
   readonly number: number

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Limiter } from 'sluice'
 import { type LimiterCounter, type LimiterStats, latencyQuantile, type ReceivedReport } from 'sluice/reports'
 import { ruleChanges } from '../policy/rule-changes.ts'
+import type { HappeningEntry } from '../shapes/page.ts'
 import { isLimiter } from './fleet/fleet.ts'
 import type { FleetLook } from './fleet/fleet-reader.ts'
 import { FleetSeconds } from './fleet-seconds.ts'
@@ -103,7 +104,7 @@ export class Live {
       limiter.on('breakerChanged', ({ state }) => this.#changesOutage(() => outages.breakerIs(state, this.#nowMs()))),
       limiter.on('policyLoaded', ({ version, source }) => this.#policyLoaded(version, source)),
       limiter.on('policyRejected', ({ source, error }) =>
-        this.#happened('policy-rejected', { source, message: error.message }),
+        this.#happened({ kind: 'policy-rejected', at: this.#nowMs() / 1000, source, message: error.message }),
       ),
     ]
   }
@@ -113,7 +114,7 @@ export class Live {
     const changes =
       this.#document === undefined || document === undefined ? null : ruleChanges(this.#document, document)
     this.#document = document
-    this.#happened('policy', { version, source, changes })
+    this.#happened({ kind: 'policy', at: this.#nowMs() / 1000, version, source, changes })
   }
 
   #changesOutage(change: () => void): void {
@@ -121,15 +122,11 @@ export class Live {
     change()
     const now = this.outages.current
     if (before === undefined && now !== undefined)
-      this.#happened('degraded', { failure: now.failure, message: now.message }, now.sinceMs)
+      this.#happened({ kind: 'degraded', at: now.sinceMs / 1000, failure: now.failure, message: now.message })
   }
 
-  #happened(
-    kind: 'policy' | 'policy-rejected' | 'degraded' | 'exact-again',
-    details: Readonly<Record<string, unknown>>,
-    atMs: number = this.#nowMs(),
-  ): void {
-    this.log.append([{ ...details, kind, at: atMs / 1000 }], this.#nowMs())
+  #happened(entry: HappeningEntry): void {
+    this.log.append([entry], this.#nowMs())
   }
 
   #tick(): void {
@@ -137,7 +134,7 @@ export class Live {
     const over = this.outages.ended(nowMs)
     if (over !== undefined) {
       const { untilMs, sinceMs, decisions } = over
-      this.#happened('exact-again', { since: sinceMs / 1000, decisions }, untilMs)
+      this.#happened({ kind: 'exact-again', at: untilMs / 1000, since: sinceMs / 1000, decisions })
     }
     const own = this.#options.counter.counts
     const recent = own.recent().map(({ allowed, denied, degraded }) => [allowed, denied, degraded])

@@ -2,18 +2,9 @@ import { hostname } from 'node:os'
 import type { Limiter } from 'sluice'
 import { parseReadableKey } from 'sluice/internal'
 import type { LimiterCounter, LimiterStats, ReceivedReport, RuleStats } from 'sluice/reports'
+import type { Overview } from '../shapes/page.ts'
 import { fleetStats, isLimiter } from './fleet/fleet.ts'
 import type { Live } from './live.ts'
-
-/** A key that is being denied, and when it would pass. */
-export interface RefusedKey {
-  readonly key: string
-  readonly rule: string
-  readonly perSecond: number
-  /** The limit that stands in the way now; null when nothing does any more. */
-  readonly limit: string | null
-  readonly passesInMs: number | null
-}
 
 /** What rules decided in all processes: this one in full, others as they report. */
 export function fleetRules(live: Live, counter: LimiterCounter, top: number, only?: string): readonly RuleStats[] {
@@ -38,7 +29,7 @@ export async function refusedKeys(
   rules: readonly RuleStats[],
   limiter: Limiter,
   top: number,
-): Promise<{ readonly keys: readonly RefusedKey[]; readonly seen: number }> {
+): Promise<Overview['refused']> {
   const denied = rules
     .flatMap(({ rule, mostDenied, keysOverMs }) =>
       // Counts may be too high by `error`: only what is certain is shown.
@@ -56,7 +47,10 @@ export async function refusedKeys(
   return { keys, seen: denied.length }
 }
 
-async function passes(limiter: Limiter, key: string): Promise<Pick<RefusedKey, 'limit' | 'passesInMs'>> {
+async function passes(
+  limiter: Limiter,
+  key: string,
+): Promise<Pick<Overview['refused']['keys'][number], 'limit' | 'passesInMs'>> {
   try {
     const parsed = parseReadableKey(key)
     const { limits, degraded } = await limiter.inspect(parsed.key, { rule: parsed.rule })
@@ -70,19 +64,8 @@ async function passes(limiter: Limiter, key: string): Promise<Pick<RefusedKey, '
   }
 }
 
-/** A process of the service, for people. */
-export interface ReplicaSummary {
-  readonly replica: string
-  readonly host: string
-  readonly pid: number
-  readonly isShown: boolean
-  readonly ageMs: number
-  readonly policyVersion: string | null
-  readonly breaker: string | null
-}
-
 /** All processes that report, this one first. */
-export function replicasOf(live: Live, replica: string, own: LimiterStats): ReplicaSummary[] {
+export function replicasOf(live: Live, replica: string, own: LimiterStats): Overview['replicas'] {
   const others = live.fleet.reports.map(({ report, ageMs }) => {
     const stats = report.sections.find(isLimiter)?.stats
     return {

@@ -1,20 +1,6 @@
 import type { LimiterEvents } from 'sluice'
 import type { LimiterStats } from 'sluice/reports'
-
-/** A request that was denied. */
-export interface Denial {
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly rule: string
-  readonly key: string
-  readonly reason: string
-  /** The limit that stood in the way; null when the store was away or a key was missing. */
-  readonly limit: string | null
-  readonly retryAfterMs: number | null
-  readonly cost: number
-  /** The process that denied it; null for this daemon. */
-  readonly replica: string | null
-}
+import type { Denial } from '../shapes/page.ts'
 
 const perRule = 20
 const maxRules = 1000

@@ -2,36 +2,16 @@ import type { Limiter } from 'sluice'
 import { parseReadableKey } from 'sluice/internal'
 import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
 import type { HotKey } from 'sluice/reports'
-
-/** A rule as the policy has it, for people. */
-export interface RuleDescription {
-  readonly name: string
-  readonly mode: 'enforce' | 'shadow'
-  readonly onStoreFailure: string
-  readonly limits: readonly {
-    readonly name: string
-    readonly algorithm: string
-    readonly amount: number
-    readonly periodMs: number
-  }[]
-  /** As written: what it matches, what its key is made of, and what decides on its tier. */
-  readonly match: unknown
-  readonly key: unknown
-  readonly tier: unknown
-}
-
-/** How full one subject is: the share of its tightest limit that is used. */
-export interface Fullness {
-  /** How many subjects are 0-10%, 10-20%, ... 90-100% full. */
-  readonly bins: readonly number[]
-  readonly looked: number
-  /** Whether there were more subjects than are looked at. */
-  readonly isSample: boolean
-}
+import type { RuleDetails } from '../shapes/page.ts'
 
 /** Most subjects that are looked at for one rule. */
 export const maxSubjects = 200
 
+/** A rule as the policy has it, for people. */
+export type RuleDescription = Pick<
+  RuleDetails,
+  'name' | 'mode' | 'onStoreFailure' | 'limits' | 'match' | 'key' | 'tier'
+>
 type Described = ReadonlyMap<string, RuleDescription>
 
 /** Describes the rules of the document in force, an object; compiled once for each version. */
@@ -69,7 +49,7 @@ function describe(policy: CompiledPolicy, document: unknown): Map<string, RuleDe
 }
 
 /** Asks the store how full the busiest subjects of a rule are. Those with little traffic are not among them. */
-export async function fullnessOf(limiter: Limiter, keys: readonly HotKey[]): Promise<Fullness> {
+export async function fullnessOf(limiter: Limiter, keys: readonly HotKey[]): Promise<RuleDetails['fullness']> {
   const subjects = [...new Set(keys.map(({ key }) => key))]
   const shares = await Promise.all(subjects.slice(0, maxSubjects).map((key) => shareUsed(limiter, key)))
   const known = shares.filter((share) => share !== undefined)

@@ -1,3 +1,5 @@
+import type { Step } from '../shapes/page.ts'
+
 /** Totals of one rule in one process, as they only grow. */
 export interface RuleTotals {
   readonly rule: string
@@ -6,9 +8,6 @@ export interface RuleTotals {
   readonly wouldDeny: number
 }
 
-/** What a rule decided in one step. */
-export type RuleStep = readonly [allowed: number, denied: number, wouldDeny: number]
-
 export const stepMs = 10_000
 const steps = 90
 const maxRules = 1000
@@ -16,7 +15,7 @@ const maxRules = 1000
 /** What each rule decided in steps of ten seconds, over 15 minutes, from totals of all processes. */
 export class RuleHistory {
   readonly #last = new Map<string, ReadonlyMap<string, RuleTotals>>()
-  #steps: ReadonlyMap<string, RuleStep>[] = []
+  #steps: ReadonlyMap<string, Step>[] = []
 
   /**
    * Adds what has grown to the present step, or begins a new one. What a process had counted before it was first seen
@@ -43,7 +42,7 @@ export class RuleHistory {
   }
 
   /** The steps of a rule, oldest first. */
-  of(rule: string): readonly RuleStep[] {
+  of(rule: string): readonly Step[] {
     return this.#steps.map((step) => step.get(rule) ?? [0, 0, 0])
   }
 }

@@ -1,17 +1,10 @@
 import type { Limiter } from 'sluice'
 import { Latencies, latencyQuantile } from 'sluice/reports'
-
-/** How the store was used in the last minute or so. */
-export interface StoreUse {
-  readonly roundTripP99Ms: number | null
-  readonly decisionsPerCall: number | null
-  /** The share of decisions that needed no round trip. */
-  readonly answeredLocally: number | null
-}
+import type { Overview } from '../shapes/page.ts'
 
 const generationMs = 30_000
 
-/** Counts round trips and answers without one. */
+/** How the store was used in the last minute or so. Counts round trips and answers without one. */
 export class StoreActivity {
   readonly #nowMs: () => number
   readonly #latencies: Latencies
@@ -30,7 +23,7 @@ export class StoreActivity {
     limiter.on('answeredLocally', () => this.#present.local++)
   }
 
-  look(): StoreUse {
+  look(): Pick<Overview['store'], 'roundTripP99Ms' | 'decisionsPerCall' | 'answeredLocally'> {
     const [present, former] = [this.#present, this.#counts[1]]
     const [calls, asks, local] = [
       present.calls + former.calls,

@@ -2,12 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, apiAnswer } from '../../api/api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { type Done, DoneNotice } from '../../components/notice.tsx'
+import { type Done, DoneNotice, Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { CheckedLine } from './checked-line.tsx'
-import { Conflict } from './conflict.tsx'
 import { Differences } from './differences.tsx'
-import { type Draft, keepDraft, keptDraft } from './draft.ts'
 import type { Editor, Issue } from './editor/create-editor.ts'
 import { PolicyEditor } from './editor/policy-editor.tsx'
 import { type Loaded, loadPolicy } from './load-policy.ts'
@@ -172,4 +170,72 @@ async function inForce(pushed: { readonly version: string; readonly revision: nu
     if (isThere || i === 20 || (next.policy.revision ?? 0) > pushed.revision) return next
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
+}
+
+/** A text that was changed and not published, and what it was made from. */
+interface Draft {
+  readonly text: string
+  /** The ETag of the policy it was made from. */
+  readonly etag: string
+}
+
+const place = 'sluice-policy-draft'
+
+/** Kept while the tab is open, so that an accidental reload loses nothing. */
+function keepDraft(draft: Draft | undefined): void {
+  try {
+    if (draft === undefined) sessionStorage.removeItem(place)
+    else sessionStorage.setItem(place, JSON.stringify(draft))
+  } catch {
+    // A browser without storage, or a text that is too long: the page itself still has it.
+  }
+}
+
+function keptDraft(): Draft | undefined {
+  try {
+    const draft = JSON.parse(sessionStorage.getItem(place) ?? 'null') as Draft | null
+    return typeof draft?.text === 'string' && typeof draft.etag === 'string' ? draft : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Another operator published while this text was written. The reader decides, and nothing is lost. */
+function Conflict(props: {
+  readonly theirs: Loaded
+  readonly onContinue: () => void
+  readonly onTakeTheirs: () => void
+}) {
+  const [isAsked, setAsked] = useState(false)
+  const { version, revision } = props.theirs.policy
+  return (
+    <Notice kind="warn" live>
+      <strong>Somebody else has changed the policy while you were writing.</strong>
+      <p>
+        Version <span class="mono">{version}</span>
+        {revision !== null && <>, revision {revision},</>} is in force now. Your text is kept and was not published.
+      </p>
+      <div class="conflict-actions">
+        <button class="button" type="button" onClick={props.onContinue}>
+          Compare with theirs and go on
+        </button>
+        <button class="button" type="button" onClick={() => setAsked(true)}>
+          Take theirs …
+        </button>
+      </div>
+      {isAsked && (
+        <Confirm
+          title="Replace your text by theirs?"
+          action="Take theirs"
+          onConfirm={() => {
+            setAsked(false)
+            props.onTakeTheirs()
+          }}
+          onCancel={() => setAsked(false)}
+        >
+          <p>What you wrote can be brought back with undo (Ctrl+Z) while this page stays open.</p>
+        </Confirm>
+      )}
+    </Notice>
+  )
 }

@@ -1,4 +1,4 @@
-import type { RuleDetails } from '../../api/shapes.ts'
+import type { RuleDetails, Step } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -6,11 +6,9 @@ import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { linkTo } from '../../hooks/router.ts'
 import { Denials } from './denials.tsx'
-import { Fullness } from './fullness.tsx'
 import { HotKeys } from './hot-keys.tsx'
 import { LimitChips } from './limit-chips.tsx'
 import { figuresOf, shadowShare } from './rule-figures.ts'
-import { RuleHistory } from './rule-history.tsx'
 
 const shownTiers = 6
 
@@ -143,4 +141,60 @@ function written(value: unknown): string {
   return typeof value === 'string'
     ? value
     : JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', ').replaceAll(':', ': ')
+}
+
+/** How many subjects have used how much of their tightest limit. */
+function Fullness({ bins, looked }: { readonly bins: readonly number[]; readonly looked: number }) {
+  if (looked === 0) return <EmptyState title="Nobody" text="No subject was seen in the last two minutes." />
+  const most = Math.max(1, ...bins)
+  return (
+    <>
+      <ul class="fullness" aria-label="Subjects by how much of their tightest limit is used">
+        {bins.map((count, i) => (
+          <li key={i}>
+            <span class="fullness-count small">{count === 0 ? '' : formatNumber(count)}</span>
+            <span
+              class={`fullness-bar ${i === 9 ? 'fullness-full' : ''}`}
+              style={{ height: `${(100 * count) / most}px` }}
+            />
+            <span class="soft small">{i === 9 ? '90+' : i * 10}</span>
+            <span class="visually-hidden">% used</span>
+          </li>
+        ))}
+      </ul>
+      <p class="soft small fullness-axis">% of the tightest limit used</p>
+    </>
+  )
+}
+
+/** A bar for each step of ten seconds: how many were denied. */
+function RuleHistory({ history, isShadow }: { readonly history: readonly Step[]; readonly isShadow: boolean }) {
+  const values = history.map((step) => (isShadow ? step[2] : step[1]))
+  const most = Math.max(1, ...values)
+  if (values.every((value) => value === 0)) return <div class="history" aria-hidden="true" />
+  const width = 90
+  return (
+    <div class="history">
+      <span class="soft small history-most">{formatNumber(most)}</span>
+      <svg
+        viewBox={`0 0 ${width} 40`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`At most ${most} in ten seconds`}
+      >
+        {values.map((value, i) => (
+          <rect
+            key={i}
+            class={isShadow ? 'history-shadow' : 'history-denied'}
+            x={width - values.length + i + 0.1}
+            width={0.8}
+            y={40 - (40 * value) / most}
+            height={(40 * value) / most}
+          />
+        ))}
+      </svg>
+      <span class="soft small history-from">15 min ago</span>
+      <span class="soft small history-to">now</span>
+    </div>
+  )
 }

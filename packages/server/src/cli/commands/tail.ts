@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Denial, Denials } from '../../http/shapes/page.ts'
+import type { Denial, Denials } from '../../shapes/page.ts'
 import type { Input } from '../command.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { daemonHttp } from '../target/daemon-http.ts'

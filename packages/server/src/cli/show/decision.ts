@@ -1,4 +1,4 @@
-import type { Decision } from '../../http/shapes/decisions.ts'
+import type { Decision } from '../../shapes/decisions.ts'
 import type { Style } from '../terminal/style.ts'
 import { safe } from '../terminal/text.ts'
 import { limitTable, retryText } from './limits.ts'

@@ -1,4 +1,4 @@
-import type { Limit } from '../../http/shapes/decisions.ts'
+import type { Limit } from '../../shapes/decisions.ts'
 import { bar, count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { columns, safe } from '../terminal/text.ts'

@@ -1,5 +1,5 @@
 import type { RequestView } from 'sluice'
-import type { Decision, Explanation, Inspection } from '../../http/shapes/decisions.ts'
+import type { Decision, Explanation, Inspection } from '../../shapes/decisions.ts'
 import type { NamedKey } from './subject.ts'
 
 export interface SpendOptions {

@@ -1,25 +1,9 @@
+import type { HotKey, Stats } from '../../shapes/stats.ts'
 import { outOfReach } from '../cli-error.ts'
 import type { DaemonHttp } from '../target/daemon-http.ts'
 import { pipelinesOf } from './pipelines.ts'
-import type { KeyCount, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 import { upstreamsOf } from './upstreams.ts'
-
-interface Counts {
-  readonly allowed: number
-  readonly denied: number
-  readonly degraded: number
-}
-
-/** As much of `/v1/stats` as is shown. */
-interface StatsAnswer {
-  readonly service: string
-  readonly policy: { readonly version: string }
-  readonly store: { readonly name: string; readonly ok: boolean }
-  readonly decisions: Counts
-  readonly recent: readonly Counts[]
-  readonly replicas: Parameters<typeof upstreamsOf>[0]
-  readonly rules: readonly { readonly hottest: readonly KeyCount[]; readonly mostDenied: readonly KeyCount[] }[]
-}
 
 /** More keys than are shown, so that one that rises is known from before. */
 const keysPerRule = 100
@@ -32,14 +16,13 @@ const overdueMs = 6000
 
 /** Asks a daemon how all processes of its service stand. */
 export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
-  const answer = (await daemon.json('GET', `/v1/stats?top=${keysPerRule}`)) as StatsAnswer
+  const answer = (await daemon.json('GET', `/v1/stats?top=${keysPerRule}`)) as Stats
   if (answer?.decisions === undefined) throw outOfReach(`${daemon.address} does not answer as a Sluice daemon does`)
   const { service, policy, store, decisions, recent, replicas, rules } = answer
   const whole = recent.slice(wholeSeconds.from, wholeSeconds.to)
-  const mean = (what: keyof Counts): number =>
+  const mean = (what: 'allowed' | 'denied' | 'degraded'): number =>
     whole.reduce((sum, second) => sum + second[what], 0) / Math.max(1, whole.length)
-  const keys = (list: 'hottest' | 'mostDenied'): KeyCount[] =>
-    rules.flatMap((rule) => rule[list].map(({ key, count, error }) => ({ key, count, error })))
+  const keys = (list: 'hottest' | 'mostDenied'): HotKey[] => rules.flatMap((rule) => rule[list])
   return {
     atMs: performance.now(),
     service,

@@ -1,15 +1,6 @@
+import type { HotKey } from '../../shapes/stats.ts'
 import type { PipelineView } from './pipelines.ts'
 import type { UpstreamView } from './upstreams.ts'
-
-/**
- * How often a key was seen in the last one to two minutes. The true count is at most `count` and at least `count -
- * error`.
- */
-export interface KeyCount {
-  readonly key: string
-  readonly count: number
-  readonly error: number
-}
 
 /** How a service stood at one moment, all its processes together. */
 export interface Snapshot {
@@ -27,33 +18,24 @@ export interface Snapshot {
   readonly degraded: number
   /** Per second, over the last whole seconds. */
   readonly perSecond: { readonly allowed: number; readonly denied: number; readonly degraded: number }
-  readonly used: readonly KeyCount[]
-  readonly deniedKeys: readonly KeyCount[]
+  readonly used: readonly HotKey[]
+  readonly deniedKeys: readonly HotKey[]
   /** Calls to vendors; empty where no process reports any. */
   readonly upstreams: readonly UpstreamView[]
   readonly pipelines: readonly PipelineView[]
 }
 
 /** A key in the list: how often per second since the last look, and how often in the recent past. */
-export interface KeyRate extends KeyCount {
+export interface KeyRate extends HotKey {
   readonly perSecond: number
 }
 
-export interface View {
-  readonly replicas: number
-  readonly overdueMs: readonly number[]
-  readonly service: string
-  readonly policyVersion: string
-  readonly store: string
+export interface View extends Omit<Snapshot, 'atMs' | 'degraded' | 'perSecond' | 'used' | 'deniedKeys'> {
   readonly allowedPerSecond: number
   readonly deniedPerSecond: number
   readonly degradedPerSecond: number
-  readonly allowed: number
-  readonly denied: number
   readonly hottest: readonly KeyRate[]
   readonly mostDenied: readonly KeyRate[]
-  readonly upstreams: readonly UpstreamView[]
-  readonly pipelines: readonly PipelineView[]
 }
 
 /**
@@ -71,12 +53,12 @@ export function viewOf(
 ): View {
   const seconds = before === undefined ? 0 : (now.atMs - before.atMs) / 1000
   const rates = (
-    keys: readonly KeyCount[],
-    former: readonly KeyCount[] | undefined,
+    keys: readonly HotKey[],
+    former: readonly HotKey[] | undefined,
     list: readonly KeyRate[] = [],
   ): KeyRate[] => {
     const known = new Map(former?.map((each) => [each.key, certain(each)]))
-    const rateOf = (each: KeyCount): number => {
+    const rateOf = (each: HotKey): number => {
       if (seconds <= 0 || former === undefined) return 0
       const more = certain(each) - (known.get(each.key) ?? 0)
       // The oldest minute was just forgotten, or a process ended; for this once the last rate is the best guess.
@@ -87,24 +69,17 @@ export function viewOf(
       .map((each) => ({ ...each, perSecond: rateOf(each) }))
       .sort((a, b) => b.perSecond - a.perSecond || b.count - a.count || (a.key < b.key ? -1 : 1))
   }
+  const { atMs: _, degraded: __, perSecond, used, deniedKeys, ...same } = now
   return {
-    service: now.service,
-    policyVersion: now.policyVersion,
-    store: now.store,
-    replicas: now.replicas,
-    overdueMs: now.overdueMs,
-    allowedPerSecond: now.perSecond.allowed,
-    deniedPerSecond: now.perSecond.denied,
-    degradedPerSecond: now.perSecond.degraded,
-    allowed: now.allowed,
-    denied: now.denied,
-    hottest: rates(now.used, before?.used, shown?.hottest),
-    mostDenied: rates(now.deniedKeys, before?.deniedKeys, shown?.mostDenied),
-    upstreams: now.upstreams,
-    pipelines: now.pipelines,
+    ...same,
+    allowedPerSecond: perSecond.allowed,
+    deniedPerSecond: perSecond.denied,
+    degradedPerSecond: perSecond.degraded,
+    hottest: rates(used, before?.used, shown?.hottest),
+    mostDenied: rates(deniedKeys, before?.deniedKeys, shown?.mostDenied),
   }
 }
 
-function certain({ count, error }: KeyCount): number {
+function certain({ count, error }: HotKey): number {
   return count - error
 }

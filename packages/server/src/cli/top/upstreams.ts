@@ -1,6 +1,12 @@
+import type { Stats } from '../../shapes/stats.ts'
 import { count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten } from '../terminal/text.ts'
+
+/** As much of what a process reports as is shown. */
+export type Replica = Pick<Stats['replicas'][number], 'host' | 'pid' | 'ageMs'> & {
+  readonly parts: readonly Pick<Stats['replicas'][number]['parts'][number], 'kind' | 'name' | 'stats'>[]
+}
 
 /** How one upstream stands, all processes together. */
 export interface UpstreamView {
@@ -15,14 +21,6 @@ export interface UpstreamView {
   readonly pausedMs: number
   /** Processes that cannot reach shared state. */
   readonly degraded: number
-}
-
-/** As much of what a process reports as is shown. */
-export interface Replica {
-  readonly host: string
-  readonly pid: number
-  readonly ageMs: number
-  readonly parts: readonly { readonly kind: string; readonly name: string; readonly stats: unknown }[]
 }
 
 /** As much of the figures of egress as is shown. Other versions may report others. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BatchCheck, Check, Settle } from '../shapes/decisions.ts'
+import { BatchCheck, Check, Settle } from '../../shapes/decisions.ts'
 import { readInput, viewOf } from './inputs.ts'
 
 describe('a request in the body is read as adapters read theirs', () => {

@@ -1,8 +1,8 @@
 import type { Key, RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
 import type * as z from 'zod'
+import type { BatchCheck, Request } from '../../shapes/decisions.ts'
 import { HttpProblem } from '../problem.ts'
-import type { BatchCheck, Request } from '../shapes/decisions.ts'
 
 /** What to decide on: a key of a rule, or a request that rules are matched against. */
 export type CheckInput =

@@ -1,5 +1,5 @@
+import { ref, schemas } from '../../shapes/json-schemas.ts'
 import { version } from '../../version.ts'
-import { ref, schemas } from '../shapes/json-schemas.ts'
 import {
   auth,
   checking,

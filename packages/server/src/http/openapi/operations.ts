@@ -1,4 +1,4 @@
-import { ref } from '../shapes/json-schemas.ts'
+import { ref } from '../../shapes/json-schemas.ts'
 
 /** A piece of the description. */
 export type Part = Readonly<Record<string, unknown>>

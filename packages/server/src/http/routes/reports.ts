@@ -2,15 +2,15 @@ import type { Limiter } from 'sluice'
 import { maxReportBytes, type ReportDestination, readReport } from 'sluice/reports'
 import { fleetStats } from '../../recent/fleet/fleet.ts'
 import { servicesOf, sharedLook } from '../../recent/fleet/fleet-reader.ts'
+import type { Denials } from '../../shapes/page.ts'
+import type { PolicyStatus } from '../../shapes/policy.ts'
+import { PartAction, type Services, type Stats, type StoreStatus } from '../../shapes/stats.ts'
 import { actorOf } from '../access/actor.ts'
 import type { ApiParts } from '../api-parts.ts'
 import { readBody, readText } from '../input/read-body.ts'
 import { readNumber, readQuery } from '../input/read-query.ts'
 import { HttpProblem } from '../problem.ts'
 import type { Routes } from '../router.ts'
-import type { Denials } from '../shapes/page.ts'
-import type { PolicyStatus } from '../shapes/policy.ts'
-import { PartAction, type Services, type Stats, type StoreStatus } from '../shapes/stats.ts'
 
 /** `POST /v1/reports`: how the parts of a process stand, for fleets without Redis. Forgotten after ten seconds. */
 export const reportsRoute: Routes = ({ report }, { reports }) => {

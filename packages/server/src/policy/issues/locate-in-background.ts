@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { PolicyIssue } from 'sluice/policy'
-import { locateIssues, type TextRange } from './locate-issues.ts'
+import type { TextRange } from '../../shapes/operating.ts'
+import { locateIssues } from './locate-issues.ts'
 
 /** Texts longer than this are read in a thread of their own. */
 const longText = 20_000

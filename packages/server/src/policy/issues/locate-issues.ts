@@ -1,13 +1,6 @@
 import type { PolicyIssue } from 'sluice/policy'
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Pair, parseDocument, type Range, type YAMLMap } from 'yaml'
-
-/** Where in a text something stands; lines and columns begin with 1, and the end is exclusive. */
-export interface TextRange {
-  readonly line: number
-  readonly column: number
-  readonly endLine: number
-  readonly endColumn: number
-}
+import type { TextRange } from '../../shapes/operating.ts'
 
 /** Longer documents are not parsed a second time to find places in them. */
 const maxLength = 1024 * 1024

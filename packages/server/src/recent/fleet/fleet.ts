@@ -1,41 +1,14 @@
-import type {
-  DecisionCounts,
-  HotKey,
-  LimiterStats,
-  ReceivedReport,
-  RecountStats,
-  Report,
-  ReportSection,
-  RuleStats,
-} from 'sluice/reports'
-
-/** What all processes of a service decided, from their reports. */
-export interface FleetStats {
-  readonly decisions: DecisionCounts
-  /** The last 60 seconds, the present one last. */
-  readonly recent: readonly DecisionCounts[]
-  readonly rules: readonly RuleStats[]
-  /** How often sources of truth were asked. */
-  readonly recounts: readonly RecountStats[]
-  readonly replicas: readonly ReplicaStats[]
-}
-
-/** One process, with everything it reported. */
-export interface ReplicaStats {
-  readonly replica: string
-  readonly host: string
-  readonly pid: number
-  readonly uptimeSeconds: number
-  readonly ageMs: number
-  readonly parts: readonly Required<ReportSection>[]
-  readonly omitted: readonly string[]
-  readonly results: NonNullable<Report['results']>
-}
+import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RecountStats, RuleStats } from 'sluice/reports'
+import type { Stats } from '../../shapes/stats.ts'
 
 const seconds = 60
 
 /** Adds up the reports of a service. `top` is how many keys each rule has at most. */
-export function fleetStats(reports: readonly ReceivedReport[], top: number, nowMs: number): FleetStats {
+export function fleetStats(
+  reports: readonly ReceivedReport[],
+  top: number,
+  nowMs: number,
+): Pick<Stats, 'decisions' | 'recent' | 'rules' | 'recounts' | 'replicas'> {
   const limiters = reports.flatMap(({ report, ageMs }) =>
     report.sections.filter(isLimiter).map((section) => ({ stats: section.stats, ageMs })),
   )

@@ -1,32 +1,7 @@
 import type { CompiledPolicy, ReadField } from 'sluice/policy'
+import type { Trial } from '../../shapes/policy.ts'
 import type { Replayed } from './replay.ts'
 import type { KeptRequest } from './request-ring.ts'
-
-/** Denials under the policy that runs and under the one that is tried. */
-export interface SideBySide {
-  readonly running: number
-  readonly tried: number
-}
-
-export interface Comparison {
-  readonly requests: number
-  /** When the first and the last of them came, in milliseconds since the epoch; null without requests. */
-  readonly fromMs: number | null
-  readonly toMs: number | null
-  /** How many were really denied when they came. */
-  readonly deniedThen: number
-  readonly denied: SideBySide
-  /** Requests that only one of the policies denies. */
-  readonly newlyDenied: number
-  readonly newlyAllowed: number
-  readonly rules: readonly { readonly rule: string; readonly denied: SideBySide; readonly shadow: SideBySide }[]
-  /** Who is denied, those with the largest difference first. */
-  readonly subjects: readonly { readonly key: string; readonly requests: number; readonly denied: SideBySide }[]
-  /** How many subjects are denied by either policy, also beyond those listed. */
-  readonly subjectsDenied: number
-  /** Fields that the tried policy looks at and that were not kept: what it says about these requests is incomplete. */
-  readonly unknown: readonly { readonly rule: string; readonly field: string; readonly requests: number }[]
-}
 
 const maxSubjects = 50
 
@@ -36,7 +11,7 @@ export function compareReplays(
   running: readonly Replayed[],
   tried: readonly Replayed[],
   policy: Pick<CompiledPolicy, 'rules'>,
-): Comparison {
+): Omit<Trial, 'version' | 'inForce' | 'notes'> {
   const rules = new Map<string, { denied: Counts; shadow: Counts }>()
   const subjects = new Map<string, { requests: number; denied: Counts }>()
   const ruleAt = (name: string): { denied: Counts; shadow: Counts } =>
@@ -80,7 +55,7 @@ export function compareReplays(
 type Counts = { running: number; tried: number }
 
 const none = (): Counts => ({ running: 0, tried: 0 })
-const difference = ({ denied }: { readonly denied: SideBySide }): number => denied.tried - denied.running
+const difference = ({ denied }: { readonly denied: Counts }): number => denied.tried - denied.running
 
 function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
   const found = map.get(key)
@@ -93,10 +68,7 @@ function entry<Value>(map: Map<string, Value>, key: string, make: () => Value): 
 /** Only these are chosen field by field; a path, a method and an address are always kept. */
 const chosenRoots: ReadonlySet<string> = new Set(['headers', 'query', 'body', 'context'])
 
-function unknownFields(
-  requests: readonly KeptRequest[],
-  { rules }: Pick<CompiledPolicy, 'rules'>,
-): Comparison['unknown'] {
+function unknownFields(requests: readonly KeptRequest[], { rules }: Pick<CompiledPolicy, 'rules'>): Trial['unknown'] {
   const byFields = new Map<readonly ReadField[], number>()
   for (const { fields, asked } of requests)
     if ('request' in asked) byFields.set(fields, (byFields.get(fields) ?? 0) + 1)

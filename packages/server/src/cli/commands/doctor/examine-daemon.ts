@@ -1,25 +1,9 @@
+import type { Stats } from '../../../shapes/stats.ts'
 import { toCliError } from '../../cli-error.ts'
 import type { Input } from '../../command.ts'
 import { daemonHttp } from '../../target/daemon-http.ts'
 import { duration } from '../../terminal/numbers.ts'
 import { type Finding, notPermitted, ok, problem, unreachable, warning } from './finding.ts'
-
-interface DaemonStats {
-  readonly service: string
-  readonly policy: {
-    readonly version: string
-    readonly ageMs: number
-    readonly source: string
-    readonly lastError: string | null
-  }
-  readonly store: {
-    readonly name: string
-    readonly ok: boolean
-    readonly breaker: string
-    readonly roundTripMs: number
-    readonly warnings: readonly string[]
-  }
-}
 
 /** What else was looked at, to be compared with what the daemon uses. */
 export interface Beside {
@@ -32,8 +16,9 @@ export interface Beside {
 export async function examineDaemon(input: Input, beside: Beside): Promise<Finding[]> {
   const daemon = daemonHttp(input)
   try {
-    const { service, policy, store } = (await daemon.json('GET', '/v1/stats')) as DaemonStats
-    const state = `${store.name}, breaker ${store.breaker}, ${duration(store.roundTripMs)} round trip`
+    const { service, policy, store } = (await daemon.json('GET', '/v1/stats')) as Stats
+    const trip = store.roundTripMs === null ? '' : `, ${duration(store.roundTripMs)} round trip`
+    const state = `${store.name}, breaker ${store.breaker}${trip}`
     return [
       ok('daemon', `${daemon.address} enforces the policy of ${service}`),
       policy.lastError === null

@@ -1,6 +1,7 @@
 import { type CompiledPolicy, compilePolicy } from 'sluice/policy'
-import { type Difference, diffDocuments } from '../../../policy/diff-documents.ts'
+import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
+import type { Difference } from '../../../shapes/policy.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'

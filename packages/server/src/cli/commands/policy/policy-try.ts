@@ -1,4 +1,4 @@
-import type { Trial } from '../../../http/shapes/policy.ts'
+import type { Trial } from '../../../shapes/policy.ts'
 import type { Input } from '../../command.ts'
 import type { ExitCode } from '../../exit-codes.ts'
 import { daemonHttp } from '../../target/daemon-http.ts'

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Decision } from 'sluice'
 import type { LivePolicy } from 'sluice/policy'
+import { BatchCheck } from '../../../shapes/decisions.ts'
 import type { BatchWork } from '../../batch-work.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput, readInput } from '../../input/inputs.ts'
 import { HttpProblem, overloaded, toProblem } from '../../problem.ts'
-import { BatchCheck } from '../../shapes/decisions.ts'
 
 /** Most work of a portion, in charges: about a millisecond for this process, and for the store. */
 const portionWork = 128

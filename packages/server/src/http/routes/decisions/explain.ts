@@ -4,6 +4,7 @@ import { optionsOf } from '../../../options-of.ts'
 import { certain, type Explained, explainRequest } from '../../../policy/explain-request.ts'
 import { checkKey, whyNoRequestHas } from '../../../policy/overrides/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/overrides/key-shapes.ts'
+import { Explain } from '../../../shapes/decisions.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { explanationJson } from '../../decision-json.ts'
@@ -12,7 +13,6 @@ import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
-import { Explain } from '../../shapes/decisions.ts'
 
 /** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
 export const explainRoute: Routes = ({ read }, parts) => {

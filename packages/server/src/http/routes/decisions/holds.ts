@@ -1,13 +1,13 @@
 import type { HoldOptions, Subject } from 'sluice'
 import { optionsOf } from '../../../options-of.ts'
 import { checkKey } from '../../../policy/overrides/check-key.ts'
+import { Reserve, Settle } from '../../../shapes/decisions.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { madeInTime } from '../../listen/overload.ts'
 import type { Routes } from '../../router.ts'
-import { Reserve, Settle } from '../../shapes/decisions.ts'
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
 export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {

@@ -1,12 +1,12 @@
 import type { Inspection } from 'sluice'
 import { checkKey } from '../../../policy/overrides/check-key.ts'
 import { writtenFor } from '../../../policy/overrides/edit-overrides.ts'
+import { Block } from '../../../shapes/decisions.ts'
 import { actorOf } from '../../access/actor.ts'
 import { keyInPath } from '../../input/key-path.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
-import { Block } from '../../shapes/decisions.ts'
 
 const prefix = '/v1/keys/'
 const blocks = '/v1/blocks/'

@@ -1,4 +1,4 @@
-import type { LiveEntry } from '../../../recent/live-log.ts'
+import type { LiveEntry } from '../../../shapes/page.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'

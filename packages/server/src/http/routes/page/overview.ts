@@ -1,8 +1,8 @@
 import { fleetRules, refusedKeys, replicasOf } from '../../../recent/overview.ts'
 import { sharedFor } from '../../../recent/shared-for.ts'
+import type { Overview } from '../../../shapes/page.ts'
 import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
-import type { Overview } from '../../shapes/page.ts'
 import { policyStatus, storeStatus } from '../reports.ts'
 
 const topRefused = 8

@@ -4,11 +4,11 @@ import { fleetRules } from '../../../recent/overview.ts'
 import { fullnessOf, maxSubjects, type RuleDescription, ruleDescriptions } from '../../../recent/rule-details.ts'
 import { stepMs } from '../../../recent/rule-history.ts'
 import { sharedFor } from '../../../recent/shared-for.ts'
+import type { RuleDetails, RuleSummary } from '../../../shapes/page.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
-import type { RuleDetails, RuleSummary } from '../../shapes/page.ts'
 
 const sharedMs = 1000
 

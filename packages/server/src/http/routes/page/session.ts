@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { SignIn } from '../../../shapes/page.ts'
 import type { OpenSession } from '../../access/session/sessions.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
-import { SignIn } from '../../shapes/page.ts'
 
 /** `/v1/session`: signing in to the page with a one-time code or the token, and signing out. */
 export const sessionRoutes: Routes = ({ page, read }, { page: access }) => {

@@ -1,12 +1,12 @@
 import { compilePolicyInSlices, parseInBackground } from 'sluice/policy'
 import { editOverrides, writtenFor } from '../../../policy/overrides/edit-overrides.ts'
+import { Override } from '../../../shapes/policy.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { keyInPath, type PathKey } from '../../input/key-path.ts'
 import { readBody } from '../../input/read-body.ts'
 import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { GuardedRoutes } from '../../router.ts'
-import { Override } from '../../shapes/policy.ts'
 import type { PolicyPusher } from './push-policy.ts'
 
 const prefix = '/v1/policy/overrides/'

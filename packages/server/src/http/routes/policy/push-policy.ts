@@ -12,6 +12,7 @@ import { locateInBackground } from '../../../policy/issues/locate-in-background.
 import { conflictOf, policyTag, type Standing } from '../../../policy/policy-tag.ts'
 import { ruleChanges } from '../../../policy/rule-changes.ts'
 import { shortValue } from '../../../policy/short-value.ts'
+import type { AuditEntry } from '../../../shapes/policy.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import { actorOf } from '../../access/actor.ts'
 import type { ApiParts } from '../../api-parts.ts'
@@ -160,7 +161,7 @@ export class PolicyPusher {
 
 export interface PushOptions {
   /** For the audit log, such as `policy.push`. */
-  readonly what: string
+  readonly what: AuditEntry['what']
   readonly target?: string
   readonly needsMatch?: boolean
 }

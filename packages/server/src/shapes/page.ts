@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { count, flag, number, numberOrNull, object, type Shape, text, textOrNull, wholeOrNull } from './parts.ts'
-import { PolicyStatus } from './policy.ts'
+import { type PolicyOutcome, PolicyStatus } from './policy.ts'
 import { HotKey, StoreStatus } from './stats.ts'
 
 const wrongSecret = 'must be the code or the token: {"secret": "..."}'
@@ -105,3 +105,38 @@ export type RuleLimit = RuleSummary['limits'][number]
 export type Denials = Shape<typeof Denials>
 export type Step = Shape<typeof step>
 export type Denial = RuleDetails['denials'][number]
+
+/** The decisions of one second, of all processes that report. A later entry of the same second takes its place. */
+export interface SecondEntry {
+  readonly kind: 'second'
+  /** Seconds since 1970. */
+  readonly at: number
+  readonly allowed: number
+  readonly denied: number
+  readonly degraded: number
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  readonly replicas: number
+}
+/** Something that happened; `at` is in seconds since 1970, with a fraction. */
+export type HappeningEntry =
+  | {
+      readonly kind: 'policy'
+      readonly at: number
+      readonly version: string
+      readonly source: string
+      readonly changes: PolicyOutcome['changes']
+    }
+  | { readonly kind: 'policy-rejected'; readonly at: number; readonly source: string; readonly message: string }
+  | { readonly kind: 'degraded'; readonly at: number; readonly failure: string; readonly message: string }
+  | { readonly kind: 'exact-again'; readonly at: number; readonly since: number; readonly decisions: number }
+export type LiveEntry = SecondEntry | HappeningEntry
+/** Which daemon sends the stream of /v1/live. */
+export interface Hello {
+  readonly epoch: string
+  readonly replica: string
+  readonly service: string
+  readonly resumed: boolean
+  readonly startedAt: number
+}
+export type Session = Shape<typeof Session>
