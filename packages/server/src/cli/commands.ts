@@ -1,10 +1,10 @@
+import { configOptions, redisOptions, storeOptions, tlsOptions } from '../config/daemon-options.ts'
 import type { Command } from './command.ts'
-import { serveOptions, tlsOptions, topOptions } from './command-options.ts'
 import { policyCommands } from './commands/policy/policy-commands.ts'
 import { shipperCommands } from './commands/shipper/shipper-commands.ts'
 import { shells } from './completion.ts'
 import { frameworks } from './init/frameworks.ts'
-import { daemonOptions, redisOptions, requestOptions, ruleOption, storeOptions, targetOptions } from './options.ts'
+import { daemonOptions, requestOptions, ruleOption, targetOptions, topOptions } from './options.ts'
 
 const keyNote =
   'KEY is a full key, service/rule/part/..., as decisions, logs and sluice top show it; with --rule it is only the parts.'
@@ -34,7 +34,7 @@ export const commands: readonly Command[] = [
   {
     name: 'serve',
     summary: 'start the daemon: the HTTP API, the Envoy rate-limit service and the page',
-    options: serveOptions,
+    options: configOptions,
     details: [
       'Without any option it keeps counters in memory and enforces a commented example policy, so that there is something to try. ' +
         'With --redis and --policy it is production.',
@@ -190,7 +190,7 @@ export const commands: readonly Command[] = [
         env: ['SLUICE_REPLICAS'],
         about: 'how many proxies share limits while Redis is away, where the policy says local; counted when left out',
       },
-      'log-level': serveOptions['log-level']!,
+      'log-level': configOptions['log-level']!,
     },
     details: [
       'The first path segment names the upstream; where there is only one, it may be left out. Calls wait first in, first out for a grant, ' +
@@ -231,7 +231,7 @@ export const commands: readonly Command[] = [
         value: 'FILE',
         about: 'a policy: its section capacity has the table, its rules limit batches; changes are followed',
       },
-      'log-level': serveOptions['log-level']!,
+      'log-level': configOptions['log-level']!,
     },
     details: [
       'Answers shippers how much to send by the load of this process, and takes each event in once. With SLUICE_COLLECT_TOKEN set, ' +
@@ -277,7 +277,7 @@ export const commands: readonly Command[] = [
     summary: 'look at Redis, the policy and the daemon, and say what to mend',
     options: {
       ...targetOptions,
-      'redis-prefix': serveOptions['redis-prefix']!,
+      'redis-prefix': configOptions['redis-prefix']!,
       'accept-eviction': {
         about:
           'accept a Redis that evicts keys or keeps nothing on disk, where counters that start again and caches that fill again are no harm',

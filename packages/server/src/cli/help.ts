@@ -1,4 +1,5 @@
-import type { Command, OptionTable } from './command.ts'
+import type { OptionTable } from '../config/read-options.ts'
+import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { globalOptions } from './options.ts'
 import type { Style } from './terminal/style.ts'
@@ -75,7 +76,7 @@ function optionLines(table: OptionTable, { style, width }: Page): string[] {
     const head = `  ${style.accent(`${short}--${name}`)}${spec.value === undefined ? '' : ` ${spec.value}`}`
     const notes = [
       spec.choices === undefined ? '' : `one of ${spec.choices.join(', ')}`,
-      spec.default === undefined ? '' : `default: ${spec.default}`,
+      (spec.default ?? spec.unset) === undefined ? '' : `default: ${spec.default ?? spec.unset}`,
       spec.env === undefined ? '' : `env: ${spec.env.join(', ')}`,
     ].filter((note) => note !== '')
     return { head, text: notes.length === 0 ? spec.about : `${spec.about} (${notes.join('; ')})` }

@@ -1,41 +1,11 @@
-import type { OptionTable } from './command.ts'
+import { storeOptions } from '../config/daemon-options.ts'
+import type { OptionTable } from '../config/read-options.ts'
 
 /** Options that every command has. */
 export const globalOptions: OptionTable = {
   json: { about: 'print the result as JSON; see docs/cli.md for the shapes' },
   color: { about: 'colour the output; --no-color does not (by default only on a terminal and without NO_COLOR)' },
   help: { short: 'h', about: 'print this help' },
-}
-
-/** How Redis is reached where its URL is not enough. */
-export const redisOptions: OptionTable = {
-  'redis-file': {
-    value: 'FILE',
-    env: ['SLUICE_REDIS_FILE', 'SLUICE_REDIS_URL_FILE', 'REDIS_URL_FILE'],
-    about: 'a file with the URL of Redis; a new user or password in it counts from the next connection on',
-  },
-  'redis-ca': {
-    value: 'FILE',
-    env: ['SLUICE_REDIS_CA'],
-    about: 'the authority that signed the certificate of Redis, PEM',
-  },
-  'redis-cert': { value: 'FILE', env: ['SLUICE_REDIS_CERT'], about: 'a certificate to show to Redis, PEM' },
-  'redis-key': { value: 'FILE', env: ['SLUICE_REDIS_KEY'], about: 'the private key of that certificate, PEM' },
-}
-
-/** Where counters live and what is enforced. */
-export const storeOptions: OptionTable = {
-  redis: {
-    value: 'URL',
-    env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'],
-    about: 'the Redis with the counters: redis://, rediss://, redis+sentinel://h1,h2/master, redis+cluster://h1,h2',
-  },
-  ...redisOptions,
-  policy: {
-    value: 'SOURCE',
-    env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'],
-    about: 'the policy: a file, mongodb://, postgres:// or redis://',
-  },
 }
 
 /** Which daemon to ask. */
@@ -80,4 +50,11 @@ export const overrideLimits: OptionTable = {
   rpm: { value: 'N', about: 'so many a minute' },
   rph: { value: 'N', about: 'so many an hour' },
   rpd: { value: 'N', about: 'so many a day' },
+}
+
+export const topOptions: OptionTable = {
+  interval: { value: 'TIME', short: 'n', about: 'how often to look', default: '1s' },
+  count: { value: 'N', about: 'look so many times, then end; without it until interrupted' },
+  rule: { value: 'NAME', about: 'only the keys of this rule' },
+  sort: { value: 'BY', about: 'what comes first', choices: ['used', 'denied'], default: 'used' },
 }

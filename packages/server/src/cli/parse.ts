@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { nearestWord } from 'sluice/internal'
-import { type Environment, readOptions } from '../config/read-options.ts'
+import { type Environment, type OptionSpec, type OptionTable, readOptions } from '../config/read-options.ts'
 import { wrongUse } from './cli-error.ts'
-import type { Command, Input, OptionSpec, OptionTable } from './command.ts'
+import type { Command, Input } from './command.ts'
 import { globalOptions } from './options.ts'
 
 /** Reads the arguments of a command. A wrong one ends with what would be right. */

@@ -4,6 +4,14 @@ import { wrongOption } from '../connections/option-error.ts'
 import type { RedisTarget } from '../connections/redis-target.ts'
 import { type PolicyPlace, parsePolicyPlace } from '../policy/place/policy-place.ts'
 import { readConfigFile } from './config-file.ts'
+import {
+  configOptions,
+  type ForwardedBy,
+  forwardedBys,
+  type LogLevel,
+  logLevels,
+  type WithoutRedis,
+} from './daemon-options.ts'
 import { dataSourcesOf } from './data-sources-of.ts'
 import { type LookupTables, lookupTablesOf } from './lookup-tables-of.ts'
 import { type Environment, type Given, type Options, readOptions } from './read-options.ts'
@@ -75,62 +83,8 @@ export interface ServerConfig {
   readonly warnings: readonly string[]
 }
 
-export type WithoutRedis = 'decide' | 'end' | 'wait'
-export type ForwardedBy = (typeof forwardedBys)[number]
-export type LogLevel = (typeof logLevels)[number]
-
 /** Options as the command line has them: `{ port: '8080', 'grpc-port': '8081', validate: true }`. */
 export type Flags = Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>
-
-const forwardedBys = ['either', 'forwarded', 'x-forwarded-for'] as const
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-
-/** The options of the daemon with the variables that say the same; of several, the first one that is set counts. */
-export const configOptions: Readonly<Record<string, { readonly env: readonly string[]; readonly default?: string }>> =
-  Object.freeze({
-    host: { env: ['SLUICE_HOST'], default: '127.0.0.1' },
-    port: { env: ['SLUICE_PORT', 'PORT'], default: '8440' },
-    'grpc-host': { env: ['SLUICE_GRPC_HOST'] },
-    'grpc-port': { env: ['SLUICE_GRPC_PORT'] },
-    'grpc-shadow': { env: ['SLUICE_GRPC_SHADOW'] },
-    'admin-host': { env: ['SLUICE_ADMIN_HOST'] },
-    'admin-port': { env: ['SLUICE_ADMIN_PORT'] },
-    'proxy-host': { env: ['SLUICE_PROXY_HOST'] },
-    'proxy-port': { env: ['SLUICE_PROXY_PORT'] },
-    'proxy-credentials': { env: ['SLUICE_PROXY_CREDENTIALS'] },
-    'tls-cert': { env: ['SLUICE_TLS_CERT'] },
-    'tls-key': { env: ['SLUICE_TLS_KEY'] },
-    'tls-client-ca': { env: ['SLUICE_TLS_CLIENT_CA'] },
-    redis: { env: ['SLUICE_REDIS', 'SLUICE_REDIS_URL', 'REDIS_URL'] },
-    'redis-file': { env: ['SLUICE_REDIS_FILE', 'SLUICE_REDIS_URL_FILE', 'REDIS_URL_FILE'] },
-    'redis-ca': { env: ['SLUICE_REDIS_CA'] },
-    'redis-cert': { env: ['SLUICE_REDIS_CERT'] },
-    'redis-key': { env: ['SLUICE_REDIS_KEY'] },
-    'redis-prefix': { env: ['SLUICE_REDIS_PREFIX'], default: 'sluice:' },
-    'require-redis': { env: ['SLUICE_REQUIRE_REDIS'] },
-    'wait-for-redis': { env: ['SLUICE_WAIT_FOR_REDIS'] },
-    'data-sources': { env: ['SLUICE_DATA_SOURCES'] },
-    lookup: { env: ['SLUICE_LOOKUP'] },
-    policy: { env: ['SLUICE_POLICY', 'SLUICE_POLICY_URL'] },
-    'policy-url-file': { env: ['SLUICE_POLICY_URL_FILE'] },
-    service: { env: ['SLUICE_SERVICE'] },
-    'admin-token-file': { env: ['SLUICE_ADMIN_TOKEN_FILE'] },
-    'read-token-file': { env: ['SLUICE_READ_TOKEN_FILE'] },
-    'decide-token-file': { env: ['SLUICE_DECIDE_TOKEN_FILE'] },
-    'metrics-token-file': { env: ['SLUICE_METRICS_TOKEN_FILE'] },
-    'trusted-proxies': { env: ['SLUICE_TRUSTED_PROXIES'], default: '127.0.0.0/8,::1/128' },
-    'forwarded-by': { env: ['SLUICE_FORWARDED_BY'], default: 'either' },
-    'history-url': { env: ['SLUICE_HISTORY_URL'] },
-    deadline: { env: ['SLUICE_DEADLINE'], default: '500ms' },
-    'max-batch': { env: ['SLUICE_MAX_BATCH'], default: '50000' },
-    replicas: { env: ['SLUICE_REPLICAS'] },
-    'log-level': { env: ['SLUICE_LOG_LEVEL'], default: 'info' },
-    config: { env: ['SLUICE_CONFIG'] },
-    validate: { env: [] },
-  })
-
-/** Options without a value. */
-export const switches: readonly string[] = ['validate', 'require-redis', 'wait-for-redis', 'grpc-shadow']
 
 /** Variables beside those of the table: secrets themselves, and what only other commands read. */
 const otherVariables = [
@@ -150,7 +104,7 @@ const otherVariables = [
 ]
 /** Every variable that Sluice reads. */
 export const knownVariables: readonly string[] = [
-  ...Object.values(configOptions).flatMap(({ env }) => env),
+  ...Object.values(configOptions).flatMap(({ env = [] }) => env),
   ...otherVariables,
 ]
 
@@ -170,7 +124,8 @@ export function resolveConfig(flags: Flags = {}, env: Environment = process.env)
       )
   }
   for (const [name, value] of Object.entries(flags)) {
-    if (typeof value === 'boolean' && !switches.includes(name)) throw wrongOption(`--${name}`, value, 'give it a value')
+    if (typeof value === 'boolean' && configOptions[name]!.value !== undefined)
+      throw wrongOption(`--${name}`, value, 'give it a value')
   }
   const warnings = unknownVariables(env, knownVariables)
   const given = Object.entries(flags).filter(([, value]) => value !== undefined)

@@ -13,6 +13,18 @@ export interface OptionSource {
   readonly choices?: readonly string[]
 }
 
+/** One option of a command, as help, completion and the parser see it. */
+export interface OptionSpec extends OptionSource {
+  /** The placeholder for the value in the help, such as `URL`; without it the option is a switch. */
+  readonly value?: string
+  readonly short?: string
+  readonly about: string
+  /** What is in force when it is left out, for help, where that is no value. */
+  readonly unset?: string
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>
+
 /** The value of an option, and the flag or variable that has it; from nowhere when it is a default. */
 export interface Given {
   readonly value: string | undefined

@@ -4,6 +4,7 @@ import type { PartHealth } from 'sluice/internal'
 import type { LivePolicy, PolicyArchive } from 'sluice/policy'
 import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { ForwardedBy } from '../config/daemon-options.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
 import type { MetricsPage } from '../metrics/daemon-metrics.ts'
 import type { KeptReports } from '../recent/fleet/open-reports.ts'
@@ -13,9 +14,6 @@ import type { Hide } from '../recent/replay/secret-names.ts'
 import type { TokenCheck } from './access/access.ts'
 import type { PageAccess } from './access/session/page-access.ts'
 import type { BatchWork } from './batch-work.ts'
-
-/** The header in which proxies name the client. */
-export type ForwardedBy = 'forwarded' | 'x-forwarded-for' | 'either'
 
 /** Who may ask for what. */
 export interface Access {

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import type { LogLevel } from '../config/config.ts'
+import type { LogLevel } from '../config/daemon-options.ts'
 import { hideSecrets } from '../connections/hide-secrets.ts'
 
 const secretFields = ['password', 'token', 'adminToken', 'authorization', 'cookie', 'secret', 'apiKey', 'x-api-key']

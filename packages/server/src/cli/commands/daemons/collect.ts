@@ -1,5 +1,6 @@
 import { collect } from '../../../collect/collect.ts'
-import { knownVariables, type LogLevel } from '../../../config/config.ts'
+import { knownVariables } from '../../../config/config.ts'
+import type { LogLevel } from '../../../config/daemon-options.ts'
 import { redisFrom } from '../../../config/redis-from.ts'
 import { readTls } from '../../../config/secrets/tls.ts'
 import { tokensFrom } from '../../../config/secrets/tokens.ts'

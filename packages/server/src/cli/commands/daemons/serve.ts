@@ -1,4 +1,5 @@
-import { configOptions, type Flags, resolveConfig, type ServerConfig, switches } from '../../../config/config.ts'
+import { type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
+import { configOptions } from '../../../config/daemon-options.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { logDriverLines } from '../../../log/driver-lines.ts'
 import { type Daemon, serve, validate } from '../../../serve.ts'
@@ -39,8 +40,10 @@ export async function serveCommand(input: Input, terminal: Terminal): Promise<Ex
 }
 
 function flagsOf(input: Input): Flags {
-  const given = Object.keys(configOptions).filter((name) => input.given(name))
-  return Object.fromEntries(given.map((name) => [name, switches.includes(name) ? input.flag(name) : input.text(name)]))
+  const given = Object.entries(configOptions).filter(([name]) => input.given(name))
+  return Object.fromEntries(
+    given.map(([name, { value }]) => [name, value === undefined ? input.flag(name) : input.text(name)]),
+  )
 }
 
 async function start(config: ServerConfig, terminal: Terminal, signal: AbortSignal): Promise<Daemon> {

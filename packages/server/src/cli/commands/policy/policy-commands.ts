@@ -1,5 +1,6 @@
+import { storeOptions } from '../../../config/daemon-options.ts'
 import type { Command } from '../../command.ts'
-import { daemonOptions, overrideLimits, ruleOption, storeOptions } from '../../options.ts'
+import { daemonOptions, overrideLimits, ruleOption } from '../../options.ts'
 
 /** The commands on policies. */
 export const policyCommands: readonly Command[] = [

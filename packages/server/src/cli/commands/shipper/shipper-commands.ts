@@ -1,4 +1,5 @@
-import type { Command, OptionTable } from '../../command.ts'
+import type { OptionTable } from '../../../config/read-options.ts'
+import type { Command } from '../../command.ts'
 
 const dirOption: OptionTable = {
   dir: { value: 'DIR', env: ['SLUICE_SHIPPER_DIR'], about: 'the directory of the buffer', default: 'buffer' },
