@@ -24,8 +24,6 @@ import { createHide } from './recent/replay/secret-names.ts'
 import { checkRedis, startWarnings, watchStore } from './start-checks.ts'
 import { waitForRedis } from './wait-for-redis.ts'
 
-export { type Validated, validate } from './validate.ts'
-
 /** A daemon that runs. */
 export interface Daemon {
   /** Where the page and the API are. */

@@ -1,5 +1,5 @@
 import { isSluiceError, StoreError } from 'sluice/internal'
-import type { ExitCode } from './exit-codes.ts'
+import type { ExitCode } from './command.ts'
 
 /** Ends a command with a message for people and a code for scripts. */
 export class CliError extends Error {

@@ -1,9 +1,7 @@
 import { nearestWord } from 'sluice/internal'
 import { wrongUse } from './cli-error.ts'
-import type { Command, Input } from './command.ts'
-import type { ExitCode } from './exit-codes.ts'
+import type { Command, ExitCode, Input, Terminal } from './command.ts'
 import { globalOptions } from './options.ts'
-import type { Terminal } from './terminal/terminal.ts'
 
 export const shells: readonly string[] = ['bash', 'zsh', 'fish']
 

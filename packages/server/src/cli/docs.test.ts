@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { exitCodes } from './command.ts'
 import { commands } from './commands.ts'
-import { exitCodes } from './exit-codes.ts'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'cli.md'), 'utf8')
 const rows = text.split('\n').filter((line) => line.startsWith('| '))

@@ -1,6 +1,5 @@
 import type { OptionTable } from '../config/read-options.ts'
-import type { Command } from './command.ts'
-import { exitCodes } from './exit-codes.ts'
+import { type Command, exitCodes } from './command.ts'
 import { globalOptions } from './options.ts'
 import type { Style } from './terminal/style.ts'
 import { columns, pad, wrap } from './terminal/text.ts'

@@ -1,11 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { wrongUse } from '../cli-error.ts'
-import type { Input } from '../command.ts'
-import type { ExitCode } from '../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../command.ts'
 import { codeFor, frameworkOf } from '../init/frameworks.ts'
 import { starterPolicy } from '../init/starter-policy.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import { safe } from '../terminal/text.ts'
 
 /** Writes a commented policy to begin with, and says what enforces it. */

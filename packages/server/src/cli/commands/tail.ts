@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Denial, Denials } from '../../shapes/page.ts'
-import type { Input } from '../command.ts'
-import type { ExitCode } from '../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../command.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
 import { countOf, duration } from '../terminal/numbers.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import { safe, safeJson } from '../terminal/text.ts'
 
 /** Processes report every two seconds, the daemon its own denials at once. */

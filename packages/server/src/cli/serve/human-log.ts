@@ -1,7 +1,7 @@
 import type { DestinationStream } from 'pino'
+import type { Terminal } from '../command.ts'
 import { retryText } from '../show/limits.ts'
 import { duration } from '../terminal/numbers.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import { safe } from '../terminal/text.ts'
 
 /** What every line has; the rest of its fields is printed behind the message. */

@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal/terminal.ts'
+import type { Terminal } from '../command.ts'
 
 /** Signals that come together are one key press: npm passes on what the terminal has already sent. */
 const togetherMs = 100

@@ -1,5 +1,5 @@
+import type { Terminal } from '../command.ts'
 import { bar } from './numbers.ts'
-import type { Terminal } from './terminal.ts'
 
 /** Shows how far something long has come, on a terminal as a bar and elsewhere as one line per step. */
 export interface Progress {

@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal/terminal.ts'
+import type { Terminal } from '../command.ts'
 
 const esc = '\u001b['
 const enter = `${esc}?1049h${esc}?25l`

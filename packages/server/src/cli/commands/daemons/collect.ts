@@ -8,12 +8,10 @@ import { unknownVariables } from '../../../config/variables.ts'
 import { createLog } from '../../../log/create-log.ts'
 import { logDriverLines } from '../../../log/driver-lines.ts'
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Runs a collector until it receives SIGTERM or SIGINT. */
 export async function collectCommand(input: Input, terminal: Terminal): Promise<ExitCode> {

@@ -19,12 +19,10 @@ import { parsePolicyPlace } from '../../../policy/place/policy-place.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { humanLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Runs the proxy until it receives SIGTERM or SIGINT. */
 export async function proxyCommand(input: Input, terminal: Terminal): Promise<ExitCode> {

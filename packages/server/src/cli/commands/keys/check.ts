@@ -1,10 +1,8 @@
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { decisionLines } from '../../show/decision.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { readKey, readRequest } from '../../target/subject.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Spends from a key or for a request; exits with 1 when denied. */
 export async function check(input: Input, terminal: Terminal): Promise<ExitCode> {

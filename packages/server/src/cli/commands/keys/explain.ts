@@ -1,11 +1,9 @@
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { decisionHead } from '../../show/decision.ts'
 import { limitTable } from '../../show/limits.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { readRequest } from '../../target/subject.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** Says of every rule whether it applies to a request and why; spends nothing. */

@@ -1,15 +1,12 @@
 import { isCacheKey } from 'sluice/cache'
 import { outOfReach } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { limitTable } from '../../show/limits.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { keyOf } from '../../target/subject.ts'
 import { duration } from '../../terminal/numbers.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
-import { inspectCache } from './inspect-cache.ts'
-import { showUpstream, upstreamNamespace } from './inspect-upstream.ts'
+import { inspectCache, showUpstream, upstreamNamespace } from './inspect-upstream.ts'
 
 /** Shows the limits of a key and what is held of them. */
 export async function inspect(input: Input, terminal: Terminal): Promise<ExitCode> {

@@ -1,9 +1,7 @@
 import { isUnused } from '../../../http/routes/decisions/keys.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { openTarget } from '../../target/open-target.ts'
 import { keyOf } from '../../target/subject.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** Forgets what a key has used. */

@@ -1,8 +1,6 @@
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { columns } from '../../terminal/text.ts'
 import { openPolicyTarget } from './policy-target.ts'
 

@@ -1,10 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { importEnvoy } from '../../../envoy/import-envoy.ts'
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { countOf } from '../../terminal/numbers.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Prints or writes the policy that answers as Envoy's own configuration does. */
 export async function policyImport(input: Input, terminal: Terminal): Promise<ExitCode> {

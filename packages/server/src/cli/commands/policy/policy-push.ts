@@ -1,6 +1,4 @@
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { changePolicy } from './change.ts'
 import { readPlace } from './open-archive.ts'
 import { openPolicyTarget } from './policy-target.ts'

@@ -1,7 +1,5 @@
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { changePolicy } from './change.ts'
 import { openPolicyTarget } from './policy-target.ts'
 

@@ -1,9 +1,7 @@
 import { createInterface } from 'node:readline'
 import { createAppender } from 'sluice/shipper'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { count } from '../../terminal/numbers.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** As many events share commits; more would only wait in memory. */

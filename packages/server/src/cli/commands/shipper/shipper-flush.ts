@@ -1,11 +1,9 @@
 import { createShipper, type FlushReport } from 'sluice/shipper'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { serverOf } from '../../shipper/server-of.ts'
 import { count, duration } from '../../terminal/numbers.ts'
 import { progress } from '../../terminal/progress.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { safe } from '../../terminal/text.ts'
 
 /** One pass of the flow, with a bar. */

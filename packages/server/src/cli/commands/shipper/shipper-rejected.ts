@@ -1,11 +1,9 @@
 import { dropRejected, type RejectedEvent, readRejected, resendRejected } from 'sluice/shipper'
 import { wrongUse } from '../../cli-error.ts'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { serverOf } from '../../shipper/server-of.ts'
 import { count, duration } from '../../terminal/numbers.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
 
 /** Lists rejected events, sends them again, or removes them. */

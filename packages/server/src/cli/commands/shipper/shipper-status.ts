@@ -1,10 +1,8 @@
 import { type BufferReport, type BufferState, inspectBuffer, readState, resetState } from 'sluice/shipper'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { count, duration } from '../../terminal/numbers.ts'
 import type { Style } from '../../terminal/style.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 import { columns, safe } from '../../terminal/text.ts'
 
 /** Shows where a buffer stands; with `--reset` lets the next flush try at once. */

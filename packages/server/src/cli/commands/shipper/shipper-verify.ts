@@ -1,9 +1,7 @@
 import { repairBuffer, verifyBuffer } from 'sluice/shipper'
-import type { Input } from '../../command.ts'
-import type { ExitCode } from '../../exit-codes.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { bufferDir } from '../../shipper/buffer-dir.ts'
 import { count } from '../../terminal/numbers.ts'
-import type { Terminal } from '../../terminal/terminal.ts'
 
 /** Checks every record of a buffer; with `--repair` sets damage aside instead. */
 export async function shipperVerify(input: Input, terminal: Terminal): Promise<ExitCode> {
