@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resolveConfig } from '../config/config.ts'
-import { validate } from '../serve.ts'
+import { validate } from '../validate.ts'
 
 test('the policy of docs/envoy.md is valid for a daemon, without a warning', async () => {
   const page = readFileSync(new URL('../../../../docs/envoy.md', import.meta.url), 'utf8')
