@@ -105,7 +105,8 @@ it('is not ready while the Redis that remembers ids is away, though no batch has
   const redis = await startRedis()
   const { collector } = await start({ redis: parseRedisUrl(redis.url, '--redis') })
   const ready = () => fetch(new URL('/ready', collector.url))
-  expect(await (await ready()).json()).toEqual({ ready: true, reasons: [], warnings: [] })
+  // A busy machine is a warning.
+  expect(await (await ready()).json()).toMatchObject({ ready: true, reasons: [] })
   await redis.stop()
   await expect.poll(async () => (await ready()).status).toBe(503)
   expect(await (await ready()).json()).toMatchObject({ ready: false, reasons: [expect.stringContaining('Redis')] })
