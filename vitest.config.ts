@@ -1,8 +1,7 @@
 import { defineConfig } from 'vitest/config'
-import { unitTests } from './test/unit-tests.ts'
+import { testGroups } from './test/test-groups.ts'
 
-const files = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'bench/**/*.test.ts']
-const unit = unitTests()
+const { unit, servers, alone } = testGroups()
 
 /** What every test has. Tests read the sources of the packages; only the end-to-end tests use what was built. */
 export const common = {
@@ -18,20 +17,20 @@ export const common = {
   },
 }
 
+/** Files that share a process load each module once, which takes longer than most of them do. */
+const group = (name: string, include: readonly string[], isolate: boolean) => ({
+  ...common,
+  test: { ...common.test, name, include: [...include], isolate },
+})
+
 export default defineConfig({
   test: {
     // Most files with servers wait more than they compute.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // The report in .cache is what scripts/count-tests.mjs counts.
     reporters: ['default', 'json', ...(process.env.GITHUB_ACTIONS ? ['github-actions'] : [])],
     outputFile: { json: '.cache/vitest.json' },
-    projects: [
-      // These start nothing, so that they can share a process: loading modules takes longer than most of them do.
-      { ...common, test: { ...common.test, name: 'unit', include: unit, isolate: false } },
-      {
-        ...common,
-        test: { ...common.test, name: 'servers', include: files, exclude: ['**/node_modules/**', ...unit] },
-      },
-    ],
+    // Vitest runs them in the order of their names: the short files fill the workers at the end.
+    projects: [group('alone', alone, true), group('servers', servers, false), group('unit', unit, false)],
   },
 })

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { unitTests } from './test/unit-tests.ts'
+import { testGroups } from './test/test-groups.ts'
 import { common } from './vitest.config.ts'
 
 /** The tests for work in progress: no servers, no browser, nothing built, no long searches; random runs are short. */
@@ -7,7 +7,7 @@ export default defineConfig({
   ...common,
   test: {
     ...common.test,
-    include: unitTests(),
+    include: [...testGroups().unit],
     isolate: false,
     maxWorkers: 2,
     env: {

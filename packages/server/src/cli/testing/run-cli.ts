@@ -22,9 +22,13 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Builds what is not built yet, so that the tests see the sources as they are. */
+let isBuilt = false
+
+/** Builds what is not built yet, so that the tests see the sources as they are. Once for all files of a process. */
 export function buildCli(): void {
+  if (isBuilt) return
   execFileSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'pipe' })
+  isBuilt = true
 }
 
 /** Starts the built command line in a process of its own, in an environment that says nothing. */

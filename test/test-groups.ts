@@ -5,11 +5,12 @@ const root = join(import.meta.dirname, '..')
 const servers = join(root, 'packages/sluice/src/testing/servers/')
 const testingIndex = join(root, 'packages/sluice/src/testing/index.ts')
 
-/**
- * What a test names that starts processes or a browser, bundles, looks at what was built, or starts Nest, which ends a
- * process that several of its applications share.
- */
-const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]|\bNestFactory\b/
+/** What a test names that starts processes or a browser, bundles, or looks at what was built. */
+const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]/
+/** What a test names that starts Nest, which ends a process that several of its applications share. */
+const nest = /\bNestFactory\b/
+/** What a test names that measures or changes its process. */
+const ownProcess = /\bprocess\.(?:chdir|memoryUsage)\(/
 /** A test that gives itself a minute or more. */
 const long = /\btimeout(?::| =) (?:[6-9]\d|\d{3})_000\b/
 const imports = /\b(?:import|export)\s+(type\s+)?([^'";]*?\bfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
@@ -28,6 +29,7 @@ function namesIn(clause: string): string[] {
 
 interface Scanned {
   readonly isHeavy: boolean
+  readonly isAlone: boolean
   readonly imports: readonly string[]
 }
 
@@ -39,20 +41,28 @@ function scan(file: string, starters: ReadonlySet<string>): Scanned {
   })
   const isIndex = ({ at }: { readonly at: string }): boolean => at === 'sluice/testing' || at === testingIndex
   const startsServer = found.some((each) => isIndex(each) && namesIn(each.clause).some((name) => starters.has(name)))
+  const isTest = file.endsWith('.test.ts')
   return {
-    isHeavy:
-      file.startsWith(servers) || heavy.test(text) || startsServer || (file.endsWith('.test.ts') && long.test(text)),
+    isHeavy: file.startsWith(servers) || heavy.test(text) || startsServer || (isTest && long.test(text)),
+    isAlone: nest.test(text) || (isTest && ownProcess.test(text)),
     imports: found
       .filter((each) => !isIndex(each) && each.at.endsWith('.ts') && existsSync(each.at))
       .map(({ at }) => at),
   }
 }
 
-/**
- * The test files that start no other process (no server, no browser, no built command line) and do not take long.
- * Found by what they and their helpers import, so that a new test file needs no entry in a list.
- */
-export function unitTests(): string[] {
+/** The test files, by what they need. */
+export interface TestGroups {
+  /** They start no other process (no server, no browser, no built command line) and do not take long. */
+  readonly unit: readonly string[]
+  /** All others that can share a process with other files. */
+  readonly servers: readonly string[]
+  /** They need a process of their own. */
+  readonly alone: readonly string[]
+}
+
+/** Told by what the tests and their helpers name and import, so that a new test file needs no entry in a list. */
+export function testGroups(): TestGroups {
   const starters = serverNames()
   const scanned = new Map<string, Scanned>()
   const scannedOf = (file: string): Scanned => {
@@ -60,19 +70,16 @@ export function unitTests(): string[] {
     scanned.set(file, known)
     return known
   }
-  const isUnit = (test: string): boolean => {
+  const groupOf = (test: string): keyof TestGroups => {
     const reached = new Set([test])
-    for (const file of reached) {
-      const { isHeavy, imports } = scannedOf(file)
-      if (isHeavy) return false
-      for (const each of imports) reached.add(each)
-    }
-    return true
+    for (const file of reached) for (const each of scannedOf(file).imports) reached.add(each)
+    const all = [...reached].map(scannedOf)
+    if (all.some(({ isAlone }) => isAlone)) return 'alone'
+    return test.endsWith('.e2e.test.ts') || all.some(({ isHeavy }) => isHeavy) ? 'servers' : 'unit'
   }
-  return testFiles()
-    .filter((file) => !file.endsWith('.e2e.test.ts') && isUnit(file))
-    .map((file) => relative(root, file))
-    .sort()
+  const groups = { unit: [] as string[], servers: [] as string[], alone: [] as string[] }
+  for (const file of testFiles().sort()) groups[groupOf(file)].push(relative(root, file))
+  return groups
 }
 
 function testFiles(): string[] {
