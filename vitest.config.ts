@@ -11,8 +11,8 @@ export const common = {
     globalSetup: ['test/temp-folder.ts'],
     pool: 'forks' as const,
     // These end what hangs; no test is judged by them, so they fit a machine that is busy with other work.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: 30_000 } },
   },
 }

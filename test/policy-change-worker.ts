@@ -11,7 +11,8 @@ const [kind, place = '', storeUrl = ''] = process.argv.slice(2) as [SourceKind, 
 // An hour: only a push can bring the change.
 const poll = '1h'
 const redis = new Redis(storeUrl)
-const handle = openRedis(redis)
+// Patient, and below with a long deadline: this test is not about how fast a busy machine answers.
+const handle = openRedis(redis, { socketTimeout: 10_000 })
 const pool = kind === 'postgres' ? new Pool({ connectionString: place }) : undefined
 
 function openSource() {
@@ -20,7 +21,6 @@ function openSource() {
   return postgresPolicy(pool as Pool, { service: 'shop', poll })
 }
 
-// A long deadline: this test is not about how fast a busy machine decides.
 const limiter = await createLimiter({ policy: openSource(), redis: handle, deadline: '20s' })
 const tell = (report: Report): void => void process.send?.(report)
 const seen = { decisions: 0, denied: 0, degraded: 0, mixed: [] as string[] }

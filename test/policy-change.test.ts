@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -13,9 +12,9 @@ import { openRedis } from '../packages/sluice/src/stores/redis/open-redis.ts'
 import { type PostgresServer, startPostgres } from '../packages/sluice/src/testing/servers/postgres.ts'
 import { type RedisServer, startRedis } from '../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../packages/sluice/src/testing/wait-for.ts'
+import { bundled } from './bundled.ts'
 import { policyOf, type Report, type SourceKind } from './policy-change.ts'
 
-const worker = fileURLToPath(new URL('policy-change-worker.ts', import.meta.url))
 const replicas = 4
 const changes = 7
 
@@ -26,9 +25,11 @@ describe('a limit that changes under load in four processes', () => {
   let handle: RedisHandle
   let pool: Pool
   let folder: string
+  let worker: string
   const children: ChildProcess[] = []
 
   beforeAll(async () => {
+    worker = await bundled(join(import.meta.dirname, 'policy-change-worker.ts'))
     ;[redisServer, postgres] = await Promise.all([startRedis(), startPostgres()])
     redis = new Redis(redisServer.url)
     handle = openRedis(redis, { reports: false })
@@ -102,7 +103,7 @@ describe('a limit that changes under load in four processes', () => {
 
   function startReplica(args: string[]): Report[] {
     const reports: Report[] = []
-    const child = fork(worker, args, { execArgv: ['--import', 'tsx'] })
+    const child = fork(worker, args, { execArgv: [] })
     child.on('message', (report) => reports.push(report as Report))
     children.push(child)
     return reports

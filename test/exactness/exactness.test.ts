@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { Cluster, Redis } from 'ioredis'
 import { storeOf } from 'sluice/store'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import type { Store } from '../../packages/sluice/src/stores/store.ts'
 import { startCluster } from '../../packages/sluice/src/testing/servers/cluster.ts'
 import { startRedis } from '../../packages/sluice/src/testing/servers/redis.ts'
 import { waitFor } from '../../packages/sluice/src/testing/wait-for.ts'
+import { bundled } from '../bundled.ts'
 import { chargeOf, type Load, type Outcome, patience, withinMs } from './load.ts'
 
 const processes = 8
@@ -39,10 +40,8 @@ for (const [name, start] of Object.entries(topologies)) {
 
     beforeAll(async () => {
       servers = await start()
-      const worker = fileURLToPath(new URL('./worker.ts', import.meta.url))
-      workers = Array.from({ length: processes }, () =>
-        fork(worker, servers.ports.map(String), { execArgv: ['--import', 'tsx'] }),
-      )
+      const worker = await bundled(join(import.meta.dirname, 'worker.ts'))
+      workers = Array.from({ length: processes }, () => fork(worker, servers.ports.map(String), { execArgv: [] }))
       const [port] = servers.ports
       client =
         servers.ports.length === 1

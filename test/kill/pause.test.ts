@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { createShipper } from 'sluice/shipper'
 import { startCollector, waitFor } from 'sluice/testing'
 import { expect, test } from 'vitest'
+import { bundled } from '../bundled.ts'
 
-const execArgs = ['--conditions=sluice-source', '--import', 'tsx', join(import.meta.dirname, 'child.mjs')]
-
-function start(role: string, dir: string, url: string): { child: ChildProcess; lines: string[] } {
-  const child = spawn(process.execPath, [...execArgs, role, dir, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function start(role: string, dir: string, url: string): Promise<{ child: ChildProcess; lines: string[] }> {
+  const program = await bundled(join(import.meta.dirname, 'child.mjs'))
+  const child = spawn(process.execPath, [program, role, dir, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: string[] = []
   let text = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -27,7 +27,7 @@ const idsIn = (lines: readonly string[]) => lines.filter((line) => line.includes
 test('an owner that is stopped loses the buffer to another, notices it when it resumes, and loses nothing', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-pause-'))
   const collector = await startCollector()
-  const { child, lines } = start('slow', dir, collector.url)
+  const { child, lines } = await start('slow', dir, collector.url)
   await waitFor(() => collector.events.size > 5, { describe: 'the first owner to ship' })
   child.kill('SIGSTOP')
   const other = await createShipper({ dir, endpoint: collector.url, flushInterval: 5, ownerTimeout: 300 })

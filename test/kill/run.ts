@@ -5,10 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createShipper } from '../../packages/sluice/src/shipper/index.ts'
 import { startCollector } from '../../packages/sluice/src/testing/shipper/collector.ts'
+import { bundled } from '../bundled.ts'
 
 const child = join(import.meta.dirname, 'child.mjs')
-/** The sources through tsx, or the build, which starts several times as fast. */
-const execArgs = { source: ['--conditions=sluice-source', '--import', 'tsx'], build: [] }
 
 export interface KillResult {
   readonly kills: number
@@ -26,9 +25,10 @@ export interface KillResult {
 /** Kills writers and flushers of one buffer at random moments, and then looks for every event that was acknowledged. */
 export async function runKills(
   kills: number,
-  from: keyof typeof execArgs,
+  from: 'source' | 'build',
   onKill: (done: number) => void = () => {},
 ): Promise<KillResult> {
+  const program = from === 'source' ? await bundled(child) : child
   const dir = mkdtempSync(join(tmpdir(), 'sluice-kill-'))
   const batch = 50
   const collector = await startCollector({ keepData: false })
@@ -37,7 +37,7 @@ export async function runKills(
   let done = 0
   const lane = async (roles: readonly string[]): Promise<void> => {
     for (let turn = 0; done < kills; turn++) {
-      const process = start(roles[turn % roles.length]!, dir, collector.url, from)
+      const process = start(program, roles[turn % roles.length]!, dir, collector.url)
       await killed(process, acknowledged)
       onKill(++done)
     }
@@ -55,9 +55,8 @@ export async function runKills(
   return { kills: done, ...counts, missing, batch, lost }
 }
 
-function start(role: string, dir: string, endpoint: string, from: keyof typeof execArgs): ChildProcess {
-  const args = [...execArgs[from], child, role, dir, endpoint]
-  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+function start(program: string, role: string, dir: string, endpoint: string): ChildProcess {
+  return spawn(process.execPath, [program, role, dir, endpoint], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
 /**

@@ -1,23 +1,21 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { type RedisServer, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundled } from '../bundled.ts'
 
 const processes = 4
 const callers = 2500
-const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
 let server: RedisServer
 let children: ChildProcess[]
 
 beforeAll(async () => {
   server = await startRedis()
-  children = Array.from({ length: processes }, () =>
-    fork(childFile, [String(server.port), String(callers)], {
-      execArgv: ['--conditions=sluice-source', '--import', 'tsx'],
-    }),
-  )
+  const child = await bundled(join(import.meta.dirname, 'child.ts'))
+  const args = [String(server.port), String(callers)]
+  children = Array.from({ length: processes }, () => fork(child, args, { execArgv: [] }))
   await Promise.all(children.map((child) => once(child, 'message')))
 })
 afterAll(async () => {

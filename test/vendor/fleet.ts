@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { bundled } from '../bundled.ts'
 import {
   machineMs,
   type VendorReport,
@@ -11,10 +11,6 @@ import {
   type WorkerReport,
   type WorkerSettings,
 } from './settings.ts'
-
-const workerFile = fileURLToPath(new URL('worker.ts', import.meta.url))
-const vendorFile = fileURLToPath(new URL('vendor-process.ts', import.meta.url))
-const asSource = ['--import', 'tsx', '--conditions', 'sluice-source']
 
 export interface FleetOptions extends Partial<VendorSettings> {
   readonly processes: number
@@ -29,6 +25,7 @@ export class Fleet {
   readonly #origin: string
   readonly #options: FleetOptions
   readonly #folder: string
+  readonly #worker = bundled(join(import.meta.dirname, 'worker.ts'))
   readonly processes: ChildProcess[] = []
   /** When all processes had begun, by the clock of the machine. */
   startedMs = 0
@@ -43,7 +40,8 @@ export class Fleet {
 
   static async start(options: FleetOptions): Promise<Fleet> {
     const { answerMs = 0, reports, relayMs } = options
-    const vendor = forkFirst(JSON.stringify({ answerMs, reports, relayMs }))
+    const vendorFile = await bundled(join(import.meta.dirname, 'vendor-process.ts'))
+    const vendor = forkFirst(vendorFile, JSON.stringify({ answerMs, reports, relayMs }))
     const [{ origin }] = (await once(vendor, 'message')) as [{ origin: string }]
     const fleet: Fleet = new Fleet(options, vendor, origin)
     await Promise.all(Array.from({ length: options.processes }, () => fleet.add()))
@@ -76,8 +74,8 @@ export class Fleet {
       workers: workersEach,
       ...redis,
     }
-    const child = fork(workerFile, [JSON.stringify(settings)], {
-      execArgv: asSource,
+    const child = fork(await this.#worker, [JSON.stringify(settings)], {
+      execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.processes.push(child)
@@ -133,13 +131,13 @@ export class Fleet {
  * Starts the vendor so that it runs before all other processes of the machine, where that is allowed: one that waits
  * for a processor counts calls later than they arrived at its socket, and takes two bursts for one.
  */
-function forkFirst(settings: string): ChildProcess {
+function forkFirst(vendorFile: string, settings: string): ChildProcess {
   const realTime = ['-f', '10']
   const isAllowed = spawnSync('chrt', [...realTime, process.execPath, '--version']).status === 0
   if (!isAllowed) process.stderr.write('the vendor has no priority, so it may see arrivals late on a busy machine\n')
   return fork(vendorFile, [settings], {
     ...(isAllowed ? { execPath: 'chrt' } : {}),
-    execArgv: [...(isAllowed ? [...realTime, process.execPath] : []), ...asSource],
+    execArgv: isAllowed ? [...realTime, process.execPath] : [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
 }

@@ -17,5 +17,4 @@ test.each(scenarios.filter(({ name }) => short.includes(name)))(
     // Slow is allowed here, no calls at all is not.
     expect(arrivals).toBeGreaterThan(50)
   },
-  60_000,
 )

@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../packages/sluice/src/testing/servers/redis.ts'
+import { bundled } from '../bundled.ts'
 
 interface Wait {
   readonly cameMs: number
@@ -11,15 +12,16 @@ interface Wait {
   readonly by: string
 }
 
-const childFile = fileURLToPath(new URL('child.ts', import.meta.url))
+let childFile: string
 let server: RedisServer
 beforeAll(async () => {
+  childFile = await bundled(join(import.meta.dirname, 'child.ts'))
   server = await startRedis()
 })
 afterAll(() => server?.stop())
 
 async function startChild(algorithm: string): Promise<ChildProcess> {
-  const child = fork(childFile, [String(server.port), algorithm], { execArgv: ['--import', 'tsx'] })
+  const child = fork(childFile, [String(server.port), algorithm], { execArgv: [] })
   await once(child, 'message')
   return child
 }

@@ -1,5 +1,5 @@
 // Uses everything that has a timer or a connection, closes it, and has nothing more to do: the process must exit by
-// itself. node --import tsx exit.ts <library> <port>
+// itself. Called with <library> <port>.
 import { createLimiter } from '../../../packages/sluice/src/limiter/create-limiter.ts'
 import { openRedis } from '../../../packages/sluice/src/stores/redis/open-redis.ts'
 import { type Library, singleClient } from '../clients.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, runCli, startDaemon } from '../testing/run-cli.ts'
+import { buildCli, manyCommands, type Ran, runCli, startDaemon } from '../testing/run-cli.ts'
 
 let folder: string
 beforeAll(() => {
@@ -23,25 +23,33 @@ const mistakes: Readonly<Record<string, readonly [text: string, place: string]>>
   'aliases that multiply': [`service: shop\n${bomb.join('\n')}\n`, 'line 11'],
 }
 
+const commands = (file: string): readonly (readonly string[])[] => [
+  ['serve', '--port', '0', '--policy', file],
+  ['serve', '--validate', '--policy', file],
+  ['proxy', '--port', '0', '--policy', file],
+  ['policy', 'validate', file],
+]
+const inOneProcess = manyCommands()
+
 describe('a policy with a mistake', () => {
-  it.each(Object.entries(mistakes))(
-    '%s ends every command with 1 and its place',
-    async (_, [text, place]) => {
-      const file = join(folder, 'mistake.yaml')
-      writeFileSync(file, text)
-      const ran = await Promise.all([
-        runCli(['serve', '--port', '0', '--policy', file]),
-        runCli(['serve', '--validate', '--policy', file]),
-        runCli(['proxy', '--port', '0', '--policy', file]),
-        runCli(['policy', 'validate', file]),
-      ])
-      for (const { code, out, err } of ran) {
-        expect([code, out + err]).toEqual([1, expect.stringContaining(place)])
-        expect(err).not.toMatch(/^ +at /m)
-      }
-    },
-    60_000,
-  )
+  const written = (text: string): string => {
+    const file = join(folder, 'mistake.yaml')
+    writeFileSync(file, text)
+    return file
+  }
+  const expectPlace = ({ code, out, err }: Ran, place: string): void => {
+    expect([code, out + err]).toEqual([1, expect.stringContaining(place)])
+    expect(err).not.toMatch(/^ +at /m)
+  }
+
+  it.each(Object.entries(mistakes))('%s ends every command with 1 and its place', async (_, [text, place]) => {
+    for (const args of commands(written(text))) expectPlace(await inOneProcess(args), place)
+  })
+
+  it('ends the process of every command', async () => {
+    const [text, place] = mistakes['a syntax error']!
+    for (const ran of await Promise.all(commands(written(text)).map((args) => runCli(args)))) expectPlace(ran, place)
+  })
 
   it('that does not fit into memory while it is parsed ends with 1 and says so', async () => {
     const file = join(folder, 'large.yaml')
