@@ -71,7 +71,7 @@ describe('reports of an attacker who may ask for decisions', () => {
           Array.from({ length: 50 }, async (_, i) => (await post(report(`forged-${from + i}`, large))).status),
         )),
       )
-    expect(statuses.at(-1)).toBe(503)
+    expect(statuses).toContain(503)
     expect(await figures()).toEqual([200, 200, 200, 200])
   })
 })

@@ -224,7 +224,8 @@ describe('redisStreamSource with a group', () => {
     const rejected: string[] = []
     const pipeline = await createPipeline<{ id: number }>({
       name: 'left',
-      source: redisStreamSource(handle, { stream: 'left', group: 'g', claimAfter: 100 }),
+      // Longer than a batch takes on a busy machine: the worker must not take over from itself.
+      source: redisStreamSource(handle, { stream: 'left', group: 'g', claimAfter: 2000 }),
       sink: async ({ records }) => void written.push(...records.map(({ value }) => value.id)),
       deadLetters: async ({ records }) => void rejected.push(...records.map(({ value }) => value.reason)),
       execution: { mode: 'streaming', batchSize: 4 },
