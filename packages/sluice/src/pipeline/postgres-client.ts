@@ -46,26 +46,15 @@ export function quoteText(text: string | undefined): string {
   return text.includes('\\') ? `E${quoted}` : quoted
 }
 
-/**
- * Runs work in a transaction that begins with these statements, all in one round trip. The work tells whether it has
- * committed it. A connection that failed in it is not used again.
- */
-export async function inTransaction(
-  pool: PipelinePool,
-  statements: readonly string[],
-  work: (client: Connection, results: readonly QueryResult[]) => Promise<boolean>,
-): Promise<void> {
+/** Runs work that begins a transaction and commits it. A connection that failed in it is not used again. */
+export async function inTransaction(pool: PipelinePool, work: (client: Connection) => Promise<unknown>): Promise<void> {
   const client = await pool.connect()
   let isGood = false
   // A connection that is lost between two queries says so in an event, which would end the process.
   const ignore = (): void => undefined
   client.on('error', ignore)
   try {
-    // The row of the position is locked until the end. A worker that hangs in between must not keep it.
-    const begin = ['BEGIN', "SET LOCAL idle_in_transaction_session_timeout = '30s'", ...statements]
-    const results = (await client.query(begin.join('; '))) as unknown as readonly QueryResult[]
-    const isCommitted = await work(client, results.slice(-statements.length))
-    if (!isCommitted) await client.query('COMMIT')
+    await work(client)
     isGood = true
   } catch (error) {
     isGood = await client.query('ROLLBACK').then(

@@ -1,32 +1,44 @@
 interface CopyConnection {
+  readonly stream: { cork(): void; uncork(): void }
   query(text: string): void
   sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
 }
 
-/** Statements with one `COPY ... FROM STDIN` among them and all its rows, as a query that a client of `pg` can run. */
+/** Statements with `COPY ... FROM STDIN` among them and all their rows, as a query that a client of `pg` can run. */
 export class CopyIn {
   readonly done: Promise<void>
   readonly #text: string
-  readonly #rows: Iterable<string>
+  readonly #copies: Iterable<Iterable<string>>
   #resolve: () => void = () => undefined
   #reject: (error: Error) => void = () => undefined
 
-  constructor(text: string, rows: Iterable<string>) {
+  /** For each COPY in the text, its rows in pieces. */
+  constructor(text: string, copies: Iterable<Iterable<string>>) {
     this.#text = text
-    this.#rows = rows
+    this.#copies = copies
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
   }
 
-  /** The rows need not wait for an answer: if something fails before the COPY, PostgreSQL ignores them. */
+  /** The rows need not wait for an answer: if something fails before their COPY, PostgreSQL ignores them. */
   submit(connection: CopyConnection): void {
+    const { stream } = connection
+    // Small pieces leave together. PostgreSQL works on a large one while the next one is made.
+    stream.cork()
     connection.query(this.#text)
-    // PostgreSQL works on the first piece while the next one is made.
-    for (const piece of this.#rows) connection.sendCopyFromChunk(Buffer.from(piece))
-    connection.endCopyFrom()
+    for (const pieces of this.#copies) {
+      for (const piece of pieces) {
+        connection.sendCopyFromChunk(Buffer.from(piece))
+        if (piece.length < pieceLength) continue
+        stream.uncork()
+        stream.cork()
+      }
+      connection.endCopyFrom()
+    }
+    stream.uncork()
   }
 
   handleCopyInResponse(): void {}
@@ -40,7 +52,23 @@ export class CopyIn {
   }
 
   handleCommandComplete(): void {}
+
+  handleRowDescription(): void {}
+
+  handleDataRow(): void {}
 }
+
+/**
+ * Rows in lists of which each is best written by a COPY of its own. Up to PostgreSQL 17 a COPY takes time that grows
+ * with the square of its rows, up to 1000 of them: each row in its buffer holds a reference that is searched for.
+ */
+export function copiesOf(rows: readonly object[]): (readonly object[])[] {
+  const size = rows.length > mostInSmallCopies ? rows.length : smallCopy
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) => rows.slice(i * size, (i + 1) * size))
+}
+
+const smallCopy = 200
+const mostInSmallCopies = 3000
 
 /** Whether all values have one text in COPY; that of an object depends on the type of its column. */
 export function canCopy(rows: readonly object[], columns: readonly string[]): boolean {
@@ -53,8 +81,12 @@ export function canCopy(rows: readonly object[], columns: readonly string[]): bo
   return true
 }
 
-/** Rows in the text format of COPY, in pieces. */
-export function* copyText(rows: readonly object[], columns: readonly string[]): Generator<string> {
+/** Rows in the text format of COPY, in pieces; with `numbers`, each with its number behind it. */
+export function* copyText(
+  rows: readonly object[],
+  columns: readonly string[],
+  numbers?: { next: number },
+): Generator<string> {
   let text = ''
   for (const row of rows) {
     let separator = ''
@@ -62,7 +94,7 @@ export function* copyText(rows: readonly object[], columns: readonly string[]): 
       text += separator + copyField((row as Row)[column])
       separator = '\t'
     }
-    text += '\n'
+    text += numbers === undefined ? '\n' : `\t${numbers.next++}\n`
     if (text.length < pieceLength) continue
     yield text
     text = ''

@@ -3,8 +3,8 @@ import { invalidOption } from '../../core/errors.ts'
 import { quoteName, quoteTable } from '../../policy/sources/postgres/postgres-table.ts'
 import type { PipelineSink, Rejection } from '../pipeline.ts'
 import { postgresPositions } from '../positions/postgres-positions.ts'
-import { type Connection, inTransaction, isDataError, type PipelinePool } from '../postgres-client.ts'
-import { CopyIn, canCopy, copyText } from './copy-in.ts'
+import { type Connection, inTransaction, isDataError, type PipelinePool, type QueryResult } from '../postgres-client.ts'
+import { CopyIn, canCopy, copiesOf, copyText } from './copy-in.ts'
 
 export interface PostgresSinkOptions {
   readonly table: string
@@ -41,68 +41,84 @@ export function postgresSink(pool: PipelinePool, options: PostgresSinkOptions): 
   return {
     ...(positions && { positions }),
     async write({ records, from, next }, { claim, reject }) {
+      const rows = records.map(({ value }) => value)
       // First of all: it locks the row, and whoever has lost the partition writes nothing.
       const advance = claim && positions?.advance(claim, from, next)
-      const statements = [...(advance === undefined ? [] : [advance]), savepoint]
-      await inTransaction(pool, statements, async (client, [moved]) => {
-        const isMoved = advance === undefined || moved!.rowCount === 1
-        if (!isMoved && (await positions!.isAdvanced(client, claim!, next))) return false
-        const rows = records.map(({ value }) => value)
-        const refused = await insert(client, rows, options, ['COMMIT'])
-        if (refused === undefined) return true
-        await reject(await insertOthers(client, rows, refused, 0, options))
-        return false
+      await inTransaction(pool, async (client) => {
+        const first = [...begin, ...(advance === undefined ? [] : [orFail(advance)])]
+        if ((await insert(client, rows, options, first, ['COMMIT'], 'ROLLBACK')) === undefined) return
+        // Something was refused: the rows, or the worker. Step by step it shows which.
+        const last = [...begin, advance ?? ''].join('; ')
+        const results = (await client.query(last)) as unknown as readonly QueryResult[]
+        const isMoved = advance === undefined || results.at(-1)!.rowCount === 1
+        if (isMoved || !(await positions!.isAdvanced(client, claim!, next)))
+          await reject(await insertByHalves(client, rows, 0, options))
+        await client.query('COMMIT')
       })
     },
   }
 }
 
-const savepoint = 'SAVEPOINT rows'
+/** The row of the position is locked until the end: a worker that hangs in between must not keep it. */
+const begin = ['BEGIN', "SET LOCAL idle_in_transaction_session_timeout = '30s'"]
+/** A statement that fails, as one about data does, when the other one changes no row. */
+const orFail = (statement: string): string =>
+  `WITH changed AS (${statement} RETURNING 1) SELECT 1 / count(*) FROM changed`
 
-/** Inserts rows after a savepoint, and runs what comes last. If they are refused for what they are, says why. */
+/**
+ * Inserts rows between other statements; all in one round trip, if they go by COPY. If they are refused for what they
+ * are, undoes it and says why.
+ */
 async function insert(
   client: Connection,
   rows: readonly object[],
   options: PostgresSinkOptions,
-  last: readonly string[] = [],
+  before: readonly string[],
+  after: readonly string[],
+  undo: string,
 ): Promise<string | undefined> {
   if (!rows.every(isRow)) return 'it is no row: write an object with a field for each column'
+  // A row without its key is refused as one whose key is null.
+  const names = options.columns ?? namesOf(rows, options.conflict)
   try {
-    // A row without its key is refused as one whose key is null.
-    const names = options.columns ?? namesOf(rows, options.conflict)
-    if (rows.length > 0 && options.copy !== false && canCopy(rows, names)) {
-      const statements = [...copySql(names, options), ...last].join('; ')
-      await client.query(new CopyIn(statements, copyText(rows, names))).done
+    if (options.copy !== false && canCopy(rows, names)) {
+      const copies = copiesOf(rows)
+      const text = [...before, ...copySql(names, copies.length, options), ...after].join('; ')
+      const numbers = options.conflict && { next: 0 }
+      await client.query(
+        new CopyIn(
+          text,
+          copies.map((each) => copyText(each, names, numbers)),
+        ),
+      ).done
       return undefined
     }
+    await client.query(before.join('; '))
     if (rows.length > 0) await client.query(insertSql(names, jsonRows(options), options), [JSON.stringify(rows)])
-    for (const statement of last) await client.query(statement)
+    await client.query(after.join('; '))
     return undefined
   } catch (error) {
     if (!isDataError(error)) throw error
-    await client.query('ROLLBACK TO SAVEPOINT rows')
+    await client.query(undo)
     return (error as Error).message
   }
 }
 
-/** Of rows that were refused together, inserts half and half, until the bad ones are found. */
-async function insertOthers(
+/** Inserts rows; if they are refused together, half and half, until the bad ones are found. */
+async function insertByHalves(
   client: Connection,
   rows: readonly object[],
-  reason: string,
   offset: number,
   options: PostgresSinkOptions,
 ): Promise<readonly Rejection[]> {
-  if (rows.length === 1) return [{ index: offset, reason }]
-  const rejections: Rejection[] = []
+  // What is checked at the end of a transaction is checked here too, while it can still be undone.
+  const checks = ['SET CONSTRAINTS ALL IMMEDIATE']
+  const refused = await insert(client, rows, options, ['SAVEPOINT rows'], checks, 'ROLLBACK TO SAVEPOINT rows')
+  if (refused === undefined) return []
+  if (rows.length === 1) return [{ index: offset, reason: refused }]
   const half = rows.length >> 1
-  for (const [from, to] of [[0, half] as const, [half, rows.length] as const]) {
-    const some = rows.slice(from, to)
-    await client.query(savepoint)
-    const refused = await insert(client, some, options)
-    if (refused !== undefined) rejections.push(...(await insertOthers(client, some, refused, offset + from, options)))
-  }
-  return rejections
+  const rejections = await insertByHalves(client, rows.slice(0, half), offset, options)
+  return [...rejections, ...(await insertByHalves(client, rows.slice(half), offset + half, options))]
 }
 
 /** Whether it is an object with fields; a record can be any value. */
@@ -124,15 +140,17 @@ const jsonRows = ({ table }: PostgresSinkOptions): string =>
 const quote = (names: readonly string[]): string[] => names.map((name) => quoteName(name, 'column'))
 const copied = 'sluice_copied'
 
-/** Straight into the table, or through a temporary one. */
-function copySql(names: readonly string[], options: PostgresSinkOptions): string[] {
+/** Straight into the table, or through a temporary one; the rows in so many COPYs. */
+function copySql(names: readonly string[], copies: number, options: PostgresSinkOptions): string[] {
   const { table, conflict } = options
-  const into = (name: string): string => `COPY ${name} (${quote(names)}) FROM STDIN`
-  if (conflict === undefined) return [into(quoteTable(table))]
+  const into = (name: string, columns: readonly string[]): string[] =>
+    Array(copies).fill(`COPY ${name} (${columns}) FROM STDIN`)
+  const all = quote(names)
+  if (conflict === undefined || copies === 0) return into(quoteTable(table), all)
+  const numbered = `SELECT ${all}, 0 AS ordinality FROM ${quoteTable(table)}`
   return [
-    `CREATE TEMP TABLE ${copied} ON COMMIT DROP AS SELECT ${quote(names)} FROM ${quoteTable(table)} WITH NO DATA`,
-    `ALTER TABLE ${copied} ADD ordinality serial`,
-    into(copied),
+    `CREATE TEMP TABLE ${copied} ON COMMIT DROP AS ${numbered} WITH NO DATA`,
+    ...into(copied, [...all, 'ordinality']),
     insertSql(names, copied, options),
     `DROP TABLE ${copied}`,
   ]

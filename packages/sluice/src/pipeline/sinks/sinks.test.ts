@@ -112,6 +112,40 @@ describe('postgresSink', () => {
     expect((await pool.query(`SELECT name FROM ${table} WHERE id = 1`)).rows).toEqual([{ name: 'second' }])
   })
 
+  it('finds the bad rows and the last of equal keys in a batch of several COPYs', async () => {
+    const table = await newTable()
+    const rows = Array.from({ length: 700 }, (_, id) => ({ id: id % 500, name: id === 450 ? 'bad' : `name ${id}` }))
+    const rejected: unknown[] = []
+    const pipeline = await createPipeline<object>({
+      name: table,
+      run: '1',
+      source: rows,
+      sink: postgresSink(pool, { table, conflict: ['id'] }),
+      deadLetters: async ({ records }) => void rejected.push(...records.map(({ value }) => value.value)),
+    })
+    await pipeline.run()
+    await pipeline.close()
+    expect(rejected).toEqual([rows[450]])
+    const expected = new Map(rows.filter((row) => row !== rows[450]).map(({ id, name }) => [id, name]))
+    const { rows: written } = await pool.query(`SELECT id, name FROM ${table}`)
+    expect(new Map(written.map(({ id, name }) => [id, name]))).toEqual(expected)
+  })
+
+  it('rejects what PostgreSQL refuses only at the end of a transaction', async () => {
+    const table = await newTable()
+    await pool.query(`INSERT INTO ${table} (id) VALUES (1)`)
+    await pool.query(`CREATE TABLE of_${table} (id int REFERENCES ${table} DEFERRABLE INITIALLY DEFERRED)`)
+    const pipeline = await createPipeline<object>({
+      name: table,
+      run: '1',
+      source: [{ id: 1 }, { id: 7 }, { id: 1 }],
+      sink: postgresSink(pool, { table: `of_${table}` }),
+      deadLetters: async () => undefined,
+    })
+    expect(await pipeline.run()).toMatchObject({ written: 2, rejected: 1 })
+    await pipeline.close()
+  })
+
   it('keeps the position of a pipeline whatever it is called', async () => {
     const table = await newTable()
     const name = `it's "${table}" \\' $$ ; --`
@@ -190,7 +224,7 @@ describe('postgresSink', () => {
     locker.on('error', () => undefined)
     await locker.query(`BEGIN; LOCK TABLE ${table}`)
     const running = pipeline.run()
-    const copying = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY "${table}"%' AND wait_event_type = 'Lock'`
+    const copying = `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%COPY "${table}"%' AND wait_event_type = 'Lock'`
     await expect.poll(async () => (await pool.query(copying)).rowCount).toBe(1)
     await postgres.restart()
     locker.release(true)

@@ -25,6 +25,8 @@ export async function* regrouped<T>(lists: AsyncIterable<Iterable<T>>, size: num
       if (page.length < size) continue
       yield page
       page = []
+      // What comes next may take about a millisecond, such as to parse it: the sink is to have its batch before that.
+      await new Promise((resolve) => setImmediate(resolve))
     }
   if (page.length > 0) yield page
 }
