@@ -67,7 +67,7 @@ export function copiesOf(rows: readonly object[]): (readonly object[])[] {
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, i) => rows.slice(i * size, (i + 1) * size))
 }
 
-const smallCopy = 200
+const smallCopy = 250
 const mostInSmallCopies = 3000
 
 /** Whether all values have one text in COPY; that of an object depends on the type of its column. */
