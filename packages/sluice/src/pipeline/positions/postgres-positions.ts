@@ -18,7 +18,19 @@ export interface PostgresPositions extends Positions {
  */
 export function postgresPositions(pool: PipelinePool, options: { readonly table?: string } = {}): PostgresPositions {
   checkOptionNames('postgresPositions', options, ['table'])
-  const table = quoteTable(options.table ?? 'sluice_positions')
+  return positionsIn(pool, options.table)
+}
+
+/**
+ * Those of a sink, which moves them with the data. A partition is only done at the position that is there: PostgreSQL
+ * may have lost the last transactions, such as by a failover to a replica that lagged behind.
+ */
+export function sinkPositions(pool: PipelinePool, table: string | undefined): PostgresPositions {
+  return positionsIn(pool, table, 'AND (NOT $5 OR next IS NOT DISTINCT FROM $4)')
+}
+
+function positionsIn(pool: PipelinePool, name = 'sluice_positions', ifSaved = ''): PostgresPositions {
+  const table = quoteTable(name)
   const mine = `WHERE pipeline = $1 AND "partition" = $2 AND epoch = $3`
   const keyOf = ({ pipeline, partition, epoch }: Claim): unknown[] => [pipeline, partition, epoch]
   let creating: Promise<unknown> | undefined
@@ -62,7 +74,7 @@ export function postgresPositions(pool: PipelinePool, options: { readonly table?
     extend: (claim, leaseMs) =>
       changed(`UPDATE ${table} SET lease_until = now() + $4 * interval '1 ms' ${mine}`, [...keyOf(claim), leaseMs]),
     save: (claim, { next, done, source }) =>
-      changed(`UPDATE ${table} SET next = $4, done = $5, source = $6, saved_at = now() ${mine}`, [
+      changed(`UPDATE ${table} SET next = $4, done = $5, source = $6, saved_at = now() ${mine} ${ifSaved}`, [
         ...keyOf(claim),
         next ?? null,
         done,

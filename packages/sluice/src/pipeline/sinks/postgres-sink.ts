@@ -2,7 +2,7 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { quoteName, quoteTable } from '../../policy/sources/postgres/postgres-table.ts'
 import type { PipelineSink, Rejection } from '../pipeline.ts'
-import { postgresPositions } from '../positions/postgres-positions.ts'
+import { sinkPositions } from '../positions/postgres-positions.ts'
 import { type Connection, inTransaction, isDataError, type PipelinePool, type QueryResult } from '../postgres-client.ts'
 import { CopyIn, canCopy, copiesOf, copyText } from './copy-in.ts'
 
@@ -36,8 +36,7 @@ export function postgresSink(pool: PipelinePool, options: PostgresSinkOptions): 
   quoteTable(options.table)
   if (options.update !== undefined && options.conflict === undefined)
     throw invalidOption('postgresSink.update', options.update, 'name the columns of `conflict` too')
-  const { positions: place = 'sluice_positions' } = options
-  const positions = place === false ? undefined : postgresPositions(pool, { table: place })
+  const positions = options.positions === false ? undefined : sinkPositions(pool, options.positions)
   return {
     ...(positions && { positions }),
     async write({ records, from, next }, { claim, reject }) {

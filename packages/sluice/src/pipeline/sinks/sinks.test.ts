@@ -146,6 +146,32 @@ describe('postgresSink', () => {
     await pipeline.close()
   })
 
+  it('writes the last batch again when PostgreSQL has lost it, and does not call the load done', async () => {
+    const table = await newTable()
+    const sink = postgresSink(pool, { table })
+    let isLost = false
+    const pipeline = await createPipeline<object>({
+      name: table,
+      run: '1',
+      source: Array.from({ length: 30 }, (_, id) => ({ id, name: 'x' })),
+      sink: {
+        ...sink,
+        async write(batch, context) {
+          await sink.write(batch, context)
+          if (batch.next !== '30' || isLost) return
+          isLost = true
+          await pool.query(`DELETE FROM ${table} WHERE id >= 20`)
+          await pool.query(`UPDATE sluice_positions SET next = '20' WHERE pipeline = '${table}@1'`)
+        },
+      },
+      execution: { mode: 'batch', batchSize: 10 },
+      lease: '300ms',
+    })
+    expect(await pipeline.run()).toMatchObject({ outcome: 'done' })
+    await pipeline.close()
+    expect(await idsOf(table)).toEqual(Array.from({ length: 30 }, (_, id) => id))
+  })
+
   it('keeps the position of a pipeline whatever it is called', async () => {
     const table = await newTable()
     const name = `it's "${table}" \\' $$ ; --`
