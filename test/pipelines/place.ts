@@ -17,6 +17,8 @@ export interface Place {
   /** Writes a document whose sink is a table without any key, so that a row that is written twice is there twice. */
   prepare(name: string, document: object, env?: Readonly<Record<string, string>>): Promise<() => WorkerProcess>
   rowsOf(table: string): Promise<{ total: number; distinct: number }>
+  /** How many records were written more than once, and never; a long run also prints it. */
+  count(table: string): Promise<{ repeated: number; lost: number }>
   /** How often one of so many partitions, by id, was read on from before what was written last. */
   stepsBack(table: string, partitions: number): Promise<number>
   close(): Promise<void>
@@ -37,6 +39,10 @@ export async function startPlace(): Promise<Place> {
   // Slow enough that a worker is killed in the middle of something.
   const slow = 'export default { batch: async (rows) => { await new Promise((r) => setTimeout(r, 10)); return rows } }'
   writeFileSync(path('slow.mjs'), slow)
+  const rowsOf: Place['rowsOf'] = async (table) => {
+    const text = `SELECT count(*)::int AS total, count(DISTINCT id)::int AS distinct FROM ${table}`
+    return (await pool.query(text)).rows[0]
+  }
   return {
     redis,
     async prepare(name, document, env = {}) {
@@ -50,9 +56,13 @@ export async function startPlace(): Promise<Place> {
         return worker
       }
     },
-    async rowsOf(table) {
-      const text = `SELECT count(*)::int AS total, count(DISTINCT id)::int AS distinct FROM ${table}`
-      return (await pool.query(text)).rows[0]
+    rowsOf,
+    async count(table) {
+      const { total, distinct } = await rowsOf(table)
+      const [repeated, lost] = [total - distinct, records - distinct]
+      if (process.env.SLUICE_PIPELINE_KILLS)
+        console.log(`${table}: ${kills} kills, ${records} records, ${repeated} repeated, ${lost} lost`)
+      return { repeated, lost }
     },
     async stepsBack(table, partitions) {
       const before = `lag(id) OVER (PARTITION BY id % ${partitions} ORDER BY place) AS before`
