@@ -59,8 +59,8 @@ export class CopyIn {
 }
 
 /**
- * Rows in lists of which each is best written by a COPY of its own. Up to PostgreSQL 17 a COPY takes time that grows
- * with the square of its rows, up to 1000 of them: each row in its buffer holds a reference that is searched for.
+ * Rows in lists of which each is best written by a COPY of its own. PostgreSQL 15 takes time for the first 1000 rows of
+ * a COPY that grows with their square: each row in its buffer holds a reference that is searched for at the end.
  */
 export function copiesOf(rows: readonly object[]): (readonly object[])[] {
   const size = rows.length > mostInSmallCopies ? rows.length : smallCopy

@@ -47,11 +47,10 @@ export function postgresSink(pool: PipelinePool, options: PostgresSinkOptions): 
         const first = [...begin, ...(advance === undefined ? [] : [orFail(advance)])]
         if ((await insert(client, rows, options, first, ['COMMIT'], 'ROLLBACK')) === undefined) return
         // Something was refused: the rows, or the worker. Step by step it shows which.
-        const last = [...begin, advance ?? ''].join('; ')
-        const results = (await client.query(last)) as unknown as readonly QueryResult[]
+        const results = (await client.query([...begin, advance ?? ''].join('; '))) as unknown as readonly QueryResult[]
         const isMoved = advance === undefined || results.at(-1)!.rowCount === 1
         if (isMoved || !(await positions!.isAdvanced(client, claim!, next)))
-          await reject(await insertByHalves(client, rows, 0, options))
+          await reject(await insertGood(client, rows, options))
         await client.query('COMMIT')
       })
     },
@@ -94,12 +93,31 @@ async function insert(
     }
     await client.query(before.join('; '))
     if (rows.length > 0) await client.query(insertSql(names, jsonRows(options), options), [JSON.stringify(rows)])
-    await client.query(after.join('; '))
+    if (after.length > 0) await client.query(after.join('; '))
     return undefined
   } catch (error) {
     if (!isDataError(error)) throw error
     await client.query(undo)
     return (error as Error).message
+  }
+}
+
+/** Inserts all rows but those that PostgreSQL refuses, at once or at the end of the transaction. */
+async function insertGood(
+  client: Connection,
+  rows: readonly object[],
+  options: PostgresSinkOptions,
+): Promise<readonly Rejection[]> {
+  const check = 'SET CONSTRAINTS ALL IMMEDIATE'
+  await client.query('SAVEPOINT batch')
+  const rejections = await insertByHalves(client, rows, 0, options, [])
+  try {
+    await client.query(check)
+    return rejections
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    await client.query('ROLLBACK TO SAVEPOINT batch')
+    return insertByHalves(client, rows, 0, options, [check])
   }
 }
 
@@ -109,15 +127,14 @@ async function insertByHalves(
   rows: readonly object[],
   offset: number,
   options: PostgresSinkOptions,
+  checks: readonly string[],
 ): Promise<readonly Rejection[]> {
-  // What is checked at the end of a transaction is checked here too, while it can still be undone.
-  const checks = ['SET CONSTRAINTS ALL IMMEDIATE']
   const refused = await insert(client, rows, options, ['SAVEPOINT rows'], checks, 'ROLLBACK TO SAVEPOINT rows')
   if (refused === undefined) return []
   if (rows.length === 1) return [{ index: offset, reason: refused }]
   const half = rows.length >> 1
-  const rejections = await insertByHalves(client, rows.slice(0, half), offset, options)
-  return [...rejections, ...(await insertByHalves(client, rows.slice(half), offset + half, options))]
+  const rejections = await insertByHalves(client, rows.slice(0, half), offset, options, checks)
+  return [...rejections, ...(await insertByHalves(client, rows.slice(half), offset + half, options, checks))]
 }
 
 /** Whether it is an object with fields; a record can be any value. */

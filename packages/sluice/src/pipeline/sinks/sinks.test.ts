@@ -131,19 +131,30 @@ describe('postgresSink', () => {
     expect(new Map(written.map(({ id, name }) => [id, name]))).toEqual(expected)
   })
 
-  it('rejects what PostgreSQL refuses only at the end of a transaction', async () => {
-    const table = await newTable()
-    await pool.query(`INSERT INTO ${table} (id) VALUES (1)`)
-    await pool.query(`CREATE TABLE of_${table} (id int REFERENCES ${table} DEFERRABLE INITIALLY DEFERRED)`)
+  it.each([
+    ['rejects what PostgreSQL refuses only at the end of a transaction', [{ id: 1 }, { id: 7, parent: 9 }], [7]],
+    [
+      'takes a row whose parent comes after it, beside a bad one',
+      [{ id: 2, parent: 3 }, { id: 'x' }, { id: 3 }],
+      ['x'],
+    ],
+  ])('%s', async (_, source, expected) => {
+    const table = `tree_${++names}`
+    await pool.query(`CREATE TABLE ${table} (
+      id int PRIMARY KEY, parent int REFERENCES ${table} DEFERRABLE INITIALLY DEFERRED)`)
+    const rejected: unknown[] = []
     const pipeline = await createPipeline<object>({
       name: table,
       run: '1',
-      source: [{ id: 1 }, { id: 7 }, { id: 1 }],
-      sink: postgresSink(pool, { table: `of_${table}` }),
-      deadLetters: async () => undefined,
+      source,
+      sink: postgresSink(pool, { table }),
+      deadLetters: async ({ records }) =>
+        void rejected.push(...records.map(({ value }) => (value.value as { id: unknown }).id)),
     })
-    expect(await pipeline.run()).toMatchObject({ written: 2, rejected: 1 })
+    await pipeline.run()
     await pipeline.close()
+    expect(rejected).toEqual(expected)
+    expect(await idsOf(table)).toEqual(source.map(({ id }) => id).filter((id) => !expected.includes(id as never)))
   })
 
   it('writes the last batch again when PostgreSQL has lost it, and does not call the load done', async () => {
