@@ -9,7 +9,7 @@ import { benchStreams } from './streams.ts'
 export function benchPipeline(rounds: number, quick: boolean, only: string): Promise<CaseResult[]> {
   const steps = [
     { title: 'load', run: () => benchLoad(rounds, quick ? 100_000 : 200_000) },
-    { title: 'streams', run: () => benchStreams(rounds, quick ? 20_000 : 100_000) },
+    { title: 'streams', run: () => benchStreams(rounds, quick ? 50_000 : 100_000) },
     { title: 'rate', run: () => benchRate(quick ? 10 : 30) },
     { title: 'memory', run: () => benchMemory(quick ? 200_000 : 1_000_000) },
   ]

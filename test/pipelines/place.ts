@@ -61,7 +61,7 @@ export async function startPlace(): Promise<Place> {
       const { total, distinct } = await rowsOf(table)
       const [repeated, lost] = [total - distinct, records - distinct]
       if (process.env.SLUICE_PIPELINE_KILLS)
-        console.log(`${table}: ${kills} kills, ${records} records, ${repeated} repeated, ${lost} lost`)
+        console.log(`${table}: ${records} records, ${repeated} repeated, ${lost} lost`)
       return { repeated, lost }
     },
     async stepsBack(table, partitions) {

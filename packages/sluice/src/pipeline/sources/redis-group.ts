@@ -50,8 +50,8 @@ class GroupReader {
   readonly #options: GroupOptions
   readonly #key: string
   readonly #consumer: string
-  /** Entries that were read and are not acknowledged, and until when they are certainly ours. */
-  readonly #inHand = new Set<string>()
+  /** The ids of batches that were read and are not acknowledged, by their first, and until when they are certainly ours. */
+  readonly #inHand = new Map<string, readonly string[]>()
   #oursUntilMs = 0
   #clock: Clock | undefined
 
@@ -96,7 +96,7 @@ class GroupReader {
   async acknowledge(records: readonly PipelineRecord[]): Promise<void> {
     const ids = records.map(({ position }) => position)
     await this.#command('XACK', this.#key, this.#options.group, ...ids)
-    for (const id of ids) this.#inHand.delete(id)
+    this.#inHand.delete(ids[0]!)
   }
 
   /** Says that entries are being worked on; unless it is so late that another may have them already. */
@@ -104,7 +104,8 @@ class GroupReader {
     if (this.#inHand.size === 0 || this.#clock === undefined || this.#clock.monotonic() > this.#oursUntilMs) return
     const { group, claimAfterMs } = this.#options
     const startedAt = this.#clock.monotonic()
-    await this.#command('XCLAIM', this.#key, group, this.#consumer, '0', ...this.#inHand, 'JUSTID')
+    const ids = [...this.#inHand.values()].flat()
+    await this.#command('XCLAIM', this.#key, group, this.#consumer, '0', ...ids, 'JUSTID')
     this.#oursUntilMs = startedAt + claimAfterMs
   }
 
@@ -177,8 +178,13 @@ class GroupReader {
   }
 
   #hold(entries: readonly Entry[]): void {
-    for (const [id] of entries) this.#inHand.add(id)
-    if (this.#inHand.size === entries.length) this.#oursUntilMs = this.#clock!.monotonic() + this.#options.claimAfterMs
+    const [first] = entries
+    if (first === undefined) return
+    this.#inHand.set(
+      first[0],
+      entries.map(([id]) => id),
+    )
+    if (this.#inHand.size === 1) this.#oursUntilMs = this.#clock!.monotonic() + this.#options.claimAfterMs
   }
 
   #command(...words: string[]): Promise<unknown> {
