@@ -308,7 +308,13 @@ test('without the database, cached prices are still served and unknown ones are 
   try {
     expect((await get(`/v1/price?asset=${asset}`)).body).toMatchObject({ usd: 4, stale_flag: false })
     expect((await get(`/v1/price?asset=${asset}x`)).status).toBe(503)
+    // Without Redis as well, what this process has read.
+    await redisServer.freeze()
+    await waitFor(async () => (await get(`/v1/price?asset=${asset}`)).body.stale_flag === true)
+    expect(await get(`/v1/price?asset=${asset}`)).toMatchObject({ status: 200, body: { usd: 4, stale_flag: true } })
+    expect((await get(`/v1/price?asset=${asset}x`)).status).toBe(503)
   } finally {
+    redisServer.thaw()
     await postgres.restart()
   }
 })

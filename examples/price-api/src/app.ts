@@ -36,7 +36,7 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
     const apiKey = apiKeyOf(request)
     return apiKey === undefined ? { tier: 'anonymous' } : { apiKey, tier: 'key' }
   }
-  app.use('/v1', rateLimit(limiter, { identity: { trustedProxies }, context }))
+  app.use(rateLimit(limiter, { identity: { trustedProxies }, context }))
 
   app.get('/v1/price', async (request, response) => {
     const assetId = assetIdOf(request.query.asset, 'asset')

@@ -10,11 +10,16 @@ export class Prices {
   /** In this process only, for outages of Redis: one query in five seconds for each key that is asked for. */
   readonly #local: Cache
   readonly #redisDeadlineMs: number
+  #isUp: boolean
 
   private constructor(cache: Cache, local: Cache, redisDeadlineMs: number) {
     this.#cache = cache
     this.#local = local
     this.#redisDeadlineMs = redisDeadlineMs
+    this.#isUp = cache.stats().redis === 'up'
+    cache.on('redisChanged', ({ state }) => {
+      this.#isUp = state === 'up'
+    })
   }
 
   static async open(cache: Cache, redisDeadlineMs: number): Promise<Prices> {
@@ -23,16 +28,17 @@ export class Prices {
 
   /**
    * While Redis is away everything comes from the database and is marked stale: the aggregator cannot write, so
-   * processes may disagree.
+   * processes may disagree. Should the database be away too, or overloaded, it is what this process read last.
    */
   async read<T>(key: CacheKey, fetch: () => Promise<T>): Promise<CacheResult<T>> {
-    if (this.#cache.stats().redis === 'up') {
+    if (this.#isUp) {
       const answer = await this.#cache.lookup(key, fetch)
-      if (answer.from !== 'fetch' && this.#cache.stats().redis === 'up') return answer
-      // Redis may not have had it, or not have answered.
-      if (answer.from === 'fetch' && (await this.#isAnswering())) return answer
+      // For what was fetched, Redis may not have had it, or not have answered.
+      if (this.#isUp && (answer.from !== 'fetch' || (await this.#isAnswering()))) return answer
     }
-    const answer = await this.#local.lookup(key, fetch, { ttl: outageTtl, negativeTtl: outageTtl })
+    const answer = await this.#local
+      .lookup(key, fetch, { ttl: outageTtl, negativeTtl: outageTtl })
+      .catch(async (error) => (await this.#cache.get<T>(key)) ?? Promise.reject(error))
     return { ...answer, stale: true, freshMs: 0 }
   }
 

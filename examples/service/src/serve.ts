@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Registry } from 'prom-client'
 import type { Env } from './env.ts'
 import type { Log } from './main.ts'
@@ -44,7 +44,8 @@ export async function serve({
   const host = env.text('HOST', '0.0.0.0')
   const drainMs = env.whole('DRAIN_MS', 10_000)
   let isDraining = false
-  const open = new Set<ServerResponse>()
+  /** The last response of each connection. */
+  const last = new Map<Socket, ServerResponse>()
   const sendReady = async (response: ServerResponse): Promise<void> => {
     const failed = (error: Error) => ({ ready: false, reason: error.message })
     const state = isDraining ? { ready: false, reason: 'draining' } : await ready().catch(failed)
@@ -52,12 +53,12 @@ export async function serve({
   }
   const server = createServer((request, response) => {
     response.shouldKeepAlive &&= !isDraining
-    open.add(response)
-    response.once('close', () => open.delete(response))
+    last.set(request.socket, response)
     if (request.url === '/health') sendJson(response, 200, { status: 'healthy' })
     else if (request.url === '/ready') void sendReady(response)
     else handler(request, response)
   })
+  server.on('connection', (socket) => socket.once('close', () => last.delete(socket)))
   const metrics = createServer(async (request, response) => {
     if (request.url !== '/metrics') return response.writeHead(404).end()
     return response.setHeader('content-type', registry.contentType).end(await registry.metrics())
@@ -69,7 +70,7 @@ export async function serve({
   const stop = async (): Promise<void> => {
     isDraining = true
     // `Connection: close`, so that clients send what comes next elsewhere, and none is cut off by the timer.
-    for (const response of open) response.shouldKeepAlive = false
+    for (const response of last.values()) response.shouldKeepAlive = false
     // http.Server.close would also cut connections that seem idle while a request is on its way.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
     const idle = setInterval(() => server.closeIdleConnections(), 100)
