@@ -12,9 +12,7 @@ await runMain(async () => {
   const redis = connectRedis(env, log)
   const sources = env.list('DATA_SOURCES')
   const policy = filePolicy(env.text('POLICY_FILE', fileURLToPath(new URL('../sluice.yaml', import.meta.url))))
-  // Should Redis freeze, an answer waits for a decision and a read: twice this and a query are less than 200 ms.
-  const redisDeadlineMs = env.whole('REDIS_DEADLINE_MS', 80, { least: 1 })
-  const services = await startServices({ redis, database, sources, policy, redisDeadlineMs })
+  const services = await startServices({ redis, database, sources, policy })
   const apiKeys = new Set(env.list('API_KEYS'))
   await serve({
     ...{ env, log, port: 3000, registry: services.registry },

@@ -28,16 +28,19 @@ export interface ServiceOptions {
   readonly sources?: readonly string[]
   readonly policy: NonNullable<LimiterOptions['policy']>
   readonly fetchToml?: typeof fetchToml
-  /** How long Redis may take for a decision, and for a read: 80 ms. What takes longer is done without it. */
+  /**
+   * How long Redis may take for a decision (200 ms) or a read (80 ms). What takes longer is done without it. A decision
+   * has more time, as one that is late because this process is busy is refused.
+   */
   readonly redisDeadlineMs?: number
 }
 
 export async function startServices({ redis: client, database, ...more }: ServiceOptions): Promise<Services> {
   const redis = openRedis(client, { service: 'price-api' })
-  const { redisDeadlineMs = 80, policy } = more
+  const { redisDeadlineMs = 80 } = more
   const cache = await createCache({ redis, redisDeadline: redisDeadlineMs })
   const prices = await Prices.open(cache, redisDeadlineMs)
-  const limiter = await createLimiter({ policy, redis, deadline: redisDeadlineMs })
+  const limiter = await createLimiter({ policy: more.policy, redis, deadline: more.redisDeadlineMs ?? 200 })
   const presence = await createPresence({ redis })
   const freshness = await createFreshness({ redis, sources: more.sources ?? [] })
   const registry = new Registry()
