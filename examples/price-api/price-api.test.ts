@@ -179,6 +179,19 @@ describe('what is read when it is asked for', () => {
     expect(database.queries - before).toBe(1)
   })
 
+  test('is one query for the closed candles of a chart, and one for the open one', async () => {
+    const hourMs = 60 * minuteMs
+    await trades(trade(6, { at: new Date(Date.now() - 3 * hourMs) }), trade(8))
+    const before = database.queries
+    const { body } = await get(`/v1/ohlc?base=${asset}&granularity=3600&count=100`)
+    expect(body.candles).toMatchObject([
+      { open: 6, close: 6, closed: true },
+      { open: 8, close: 8, closed: false },
+    ])
+    // Right after the hour, the last one is still open too.
+    expect(database.queries - before).toBeLessThanOrEqual(3)
+  })
+
   test('metadata lives 5 minutes and is new everywhere once the indexer has returned; home domains 15', async () => {
     const meta = { assetId: asset, code: 'yUSD', issuer: 'G', decimals: 7, homeDomain: 'issuer.example' }
     await indexAsset(aggregator, meta)

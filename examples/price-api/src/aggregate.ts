@@ -14,13 +14,13 @@ export interface AggregateParts {
 }
 
 /** Buckets that are open at a time, and those that have just closed: they get their last form. */
-function bucketsAt(nowMs: number): { granularity: number; start: Date }[] {
-  return granularities.flatMap((granularity) => {
+function bucketsAt(nowMs: number): { granularity: number; starts: Date[] }[] {
+  return granularities.map((granularity) => {
     const lengthMs = granularity * 1000
     const startMs = Math.floor(nowMs / lengthMs) * lengthMs
     const isNew = nowMs - startMs < 2 * settleMs
     const starts = isNew ? [startMs - lengthMs, startMs] : [startMs]
-    return starts.map((each) => ({ granularity, start: new Date(each) }))
+    return { granularity, starts: starts.map((each) => new Date(each)) }
   })
 }
 
@@ -42,7 +42,7 @@ export async function aggregate({ database, cache, presence }: AggregateParts, s
     database.prices(assetIds),
     database.vwaps(pairs, windows),
     database.divergences(assetIds),
-    ...bucketsAt(Date.now()).map(({ granularity, start }) => database.candles(pairs, granularity, start)),
+    ...bucketsAt(Date.now()).map(({ granularity, starts }) => database.candles(pairs, granularity, starts)),
   ])
   await inTurns([
     ...prices.map((each) => () => cache.set(keys.price(each.assetId), each)),

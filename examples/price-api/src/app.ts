@@ -5,7 +5,7 @@ import { rateLimit } from 'sluice/express'
 import { identity } from 'sluice/http'
 import { sendEvents } from 'sluice/presence'
 import { granularities, windows } from './aggregate.ts'
-import { type Candle, keys } from './keys.ts'
+import { type Candle, keys, settleMs } from './keys.ts'
 import { assetIdOf, choice, wholeNumber } from './query.ts'
 import { send, sendCandles } from './send.ts'
 import type { Services } from './services.ts'
@@ -62,14 +62,20 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
     const from = wholeNumber(request, 'from', 0, latestMs)
     const firstMs = Math.floor((from ?? Date.now() - (count - 1) * lengthMs) / lengthMs) * lengthMs
     const starts = Array.from({ length: count }, (_, i) => new Date(firstMs + i * lengthMs))
+    const pair = [{ base, quote }]
+    const nowMs = Date.now()
+    let settled: Promise<Candle[]> | undefined
+    // One query for all that are missing. What is open may change with every trade, so it is read by itself.
+    const fetch = async (start: Date): Promise<Candle | null> => {
+      const ageMs = nowMs - start.getTime()
+      const isOpen = ageMs >= 0 && ageMs < lengthMs + settleMs
+      if (!isOpen) settled ??= database.candles(pair, granularity, starts)
+      const found = await (isOpen ? database.candles(pair, granularity, [start]) : settled!)
+      return found.find((candle) => candle.start.getTime() === start.getTime()) ?? null
+    }
     // Looked up together, so that Redis is called once.
     const answers: CacheResult<Candle | null>[] = await Promise.all(
-      starts.map((start) =>
-        prices.read(
-          keys.ohlc(base, quote, granularity, start.getTime()),
-          async () => (await database.candles([{ base, quote }], granularity, start))[0] ?? null,
-        ),
-      ),
+      starts.map((start) => prices.read(keys.ohlc(base, quote, granularity, start.getTime()), () => fetch(start))),
     )
     sendCandles(response, answers, { isPinnable: from !== undefined })
   })

@@ -116,15 +116,17 @@ export class Database {
     )
   }
 
-  candles(pairs: readonly Pair[], granularity: number, start: Date): Promise<Candle[]> {
-    const end = new Date(start.getTime() + granularity * 1000)
-    const closes = new Date(end.getTime() + settleMs)
+  /** Those that begin at these times. */
+  candles(pairs: readonly Pair[], granularity: number, starts: readonly Date[]): Promise<Candle[]> {
     return this.#rows(
-      `select base, quote, $3::int as granularity, $4::timestamptz as start, (array_agg(price order by at))[1] as open,
-         max(price) as high, min(price) as low, (array_agg(price order by at desc))[1] as close, now() >= $6 as closed
-       from unnest($1::text[], $2::text[]) asked(base, quote) join trades using (base, quote)
-       where at >= $4 and at < $5 group by base, quote`,
-      [...listed(pairs), granularity, start, end, closes],
+      `select base, quote, $4::int as granularity, start, (array_agg(price order by at))[1] as open,
+         max(price) as high, min(price) as low, (array_agg(price order by at desc))[1] as close,
+         now() >= start + $5 + $6 as closed
+       from unnest($1::text[], $2::text[]) asked(base, quote), unnest($3::timestamptz[]) starts(start), lateral
+         (select price, at from trades where trades.base = asked.base and trades.quote = asked.quote
+            and at >= start and at < start + $5) traded
+       group by base, quote, start`,
+      [...listed(pairs), starts, granularity, `${granularity} s`, `${settleMs} ms`],
     )
   }
 
