@@ -84,21 +84,27 @@ test('twenty agents after an outage send no faster than sluice collect declares 
   expect(tookMs).toBeGreaterThan(((events - 20 * 100) / 100) * 50 * 0.5)
 })
 
-test('an agent that sends more than its minute allows keeps the rest; one that does not say who it is is turned away', async () => {
-  const file = join(tempDir(), 'collected.ndjson')
-  const { port, release } = await reservePort()
-  await release()
-  const collector = await runSluiceCollect(port, file)
-  const send = async (count: number, first: number, headers: Record<string, string>): Promise<number> => {
-    const events = Array.from({ length: count }, (_, n) => ({ id: `a-${first + n}`, data: n }))
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
-    return (await fetch(`http://127.0.0.1:${port}${path}`, { ...init, body: JSON.stringify({ events }) })).status
-  }
-  expect(await send(10, 0, {})).toBe(403)
-  const agent = { 'x-agent-id': 'a', 'x-event-count': '1' }
-  expect([await send(1000, 0, agent), await send(1000, 1000, agent), await send(1000, 2000, agent)]).toEqual([
-    200, 200, 429,
-  ])
-  expect(await collectedIds(file)).toHaveLength(2000)
-  await collector.stop()
-})
+test.each([
+  ['sluice collect', runSluiceCollect],
+  ['the collector with its own code', (port: number, file: string) => runCollector(port, file, 1)],
+])(
+  '%s: an agent that sends more than its minute allows keeps the rest; one that does not say who it is is turned away',
+  async (_, run) => {
+    const file = join(tempDir(), 'collected.ndjson')
+    const { port, release } = await reservePort()
+    await release()
+    const collector = await run(port, file)
+    const send = async (count: number, first: number, headers: Record<string, string>): Promise<number> => {
+      const events = Array.from({ length: count }, (_, n) => ({ id: `a-${first + n}`, data: n }))
+      const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
+      return (await fetch(`http://127.0.0.1:${port}${path}`, { ...init, body: JSON.stringify({ events }) })).status
+    }
+    expect(await send(10, 0, {})).toBe(403)
+    const agent = { 'x-agent-id': 'a', 'x-event-count': '1' }
+    expect([await send(1000, 0, agent), await send(1000, 1000, agent), await send(1000, 2000, agent)]).toEqual([
+      200, 200, 429,
+    ])
+    expect(await collectedIds(file)).toHaveLength(2000)
+    await collector.stop()
+  },
+)

@@ -250,19 +250,31 @@ test('a known API key has 600 a minute, an invented one is anonymous; clients be
   expect(await left('203.0.113.3')).toBe(119)
 })
 
-test('subscribers get what the aggregator writes, and are counted while they are connected', async () => {
+/** Opens a stream; `events` are the prices that have come so far. */
+async function stream(at: number) {
   const controller = new AbortController()
-  const response = await fetch(`${urls[1]}/v1/stream?asset=${asset}`, { signal: controller.signal })
+  const response = await fetch(`${urls[at]}/v1/stream?asset=${asset}`, { signal: controller.signal })
   let text = ''
   const reading = (async () => {
     for await (const chunk of response.body!) text += Buffer.from(chunk).toString()
   })().catch(() => undefined)
+  return {
+    events: () => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!)),
+    async close() {
+      controller.abort()
+      await reading
+    },
+  }
+}
+
+test('subscribers get what the aggregator writes, and are counted while they are connected', async () => {
+  const { events, close } = await stream(1)
   await waitFor(async () => (await get(`/v1/subscribers?asset=${asset}`)).body.subscribers === 1)
   await trades(trade(42))
   await cycle()
-  await waitFor(() => text.includes('42'))
-  controller.abort()
-  await reading
+  await waitFor(() => events().length >= 2)
+  expect(events().at(-1)).toMatchObject({ usd: 42, stale_flag: false })
+  await close()
 })
 
 test('metrics name no asset', async () => {
@@ -305,6 +317,11 @@ test('without Redis every answer comes from the database and says stale, and non
       for (const path of paths) expect((await get(path)).body, `${path}, time ${i}`).toMatchObject({ stale_flag: true })
     await database.saveTrades([trade(11)])
     await waitFor(async () => (await get(`/v1/price?asset=${asset}`)).body.usd === 11)
+    const { events, close } = await stream(0)
+    await waitFor(() => events().length > 0)
+    expect(events()).toMatchObject([{ usd: 11, stale_flag: true }])
+    await close()
+    expect((await get(`/v1/subscribers?asset=${asset}`)).status).toBe(503)
   } finally {
     redisServer.thaw()
   }

@@ -448,7 +448,7 @@ describe('mandatory offers', () => {
       (await Promise.all(replicas.map((each) => each.services.limiter.health()))).every(({ ready }) => ready),
     )
     const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(i)))
-    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
     expect(mandatoryIn(answers)).toBe(2)
   })
 

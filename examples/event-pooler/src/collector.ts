@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { answerErrors, logTo, readEnv, runMain, SettingError, serve } from 'example-service'
 import express, { type Request } from 'express'
 import { Registry } from 'prom-client'
-import { createLimiter, filePolicy, limiterMetrics, openPolicy } from 'sluice'
+import { createLimiter, type Decision, filePolicy, limiterMetrics, openPolicy } from 'sluice'
 import { answering, capacityMetrics, createCapacity, createIngest } from 'sluice/capacity'
 import { protect, rateLimit } from 'sluice/express'
+import type { Denial } from 'sluice/http'
 import { prometheusMetrics } from 'sluice/prometheus'
 
 const path = '/api/v1/ai/pooler'
@@ -34,14 +35,20 @@ await runMain(async () => {
   app.use(protect(answering(capacity, `${path}/capacity`)))
   // By what a batch really has, not by what its sender says.
   const context = ({ body }: Request) => ({ events: Array.isArray(body?.events) ? body.events.length : 1 })
-  app.post(path, rateLimit(limiter, { context }), async (request, response) => {
+  // 400 would say that the events are at fault, and an agent would set them aside.
+  const onDenied = (denial: Denial<Decision>): Denial<Decision> =>
+    denial.status === 400
+      ? { ...denial, status: 403, body: JSON.stringify({ ...denial.problem, status: 403 }) }
+      : denial
+  app.post(path, rateLimit(limiter, { context, onDenied }), async (request, response) => {
     const { status, body } = await ingest.receive(request.body)
     response.status(status).json(body)
   })
   // Only where the load is pretended: for demonstrations and tests.
   if (percent !== undefined)
     app.post('/load', (request, response) => {
-      percent = Number(request.query.percent)
+      const given = Number(request.query.percent)
+      if (given >= 0 && given <= 100) percent = given
       response.json({ percent })
     })
   app.use(answerErrors)

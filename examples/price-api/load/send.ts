@@ -8,13 +8,17 @@ export interface Seen {
   readonly ms: number
 }
 
+/** Each may ask 600 times a minute, so that 2,000 requests per second come from at least 200. */
+export const apiKeys: readonly string[] = Array.from({ length: 400 }, (_, i) => `load-${i}`)
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+let asked = 0
 
 export function get(url: string): Promise<Seen> {
   const dueMs = performance.now()
   return new Promise((resolve) => {
     const failed = (): void => resolve({ status: 0, stale: false, ms: performance.now() - dueMs })
-    const call = request(url, { agent, timeout: 10_000 }, (response) => {
+    const headers = { 'x-api-key': apiKeys[asked++ % apiKeys.length] }
+    const call = request(url, { agent, headers, timeout: 10_000 }, (response) => {
       let text = ''
       response.on('data', (chunk) => (text += chunk))
       response.on('end', () => {

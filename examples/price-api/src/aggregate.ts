@@ -53,7 +53,7 @@ export async function aggregate({ database, cache, presence }: AggregateParts, s
     ...candles
       .flat()
       .map((each) => () => cache.set(keys.ohlc(each.base, each.quote, each.granularity, each.start.getTime()), each)),
-    ...prices.map((each) => () => presence.publish(each.assetId, each)),
+    ...prices.map((each) => () => presence.publish(each.assetId, { ...each, stale_flag: false })),
   ])
   return pairs
 }

@@ -102,7 +102,8 @@ export function priceApi(services: Services, { apiKeys = new Set(), trustedProxi
     const assetId = assetIdOf(request.query.asset, 'asset')
     const price = await prices.read(keys.price(assetId), async () => (await database.prices([assetId]))[0] ?? null)
     const id = apiKeyOf(request) ?? addressOf(request.socket.remoteAddress, request.headers) ?? 'unknown'
-    await sendEvents(presence, response, { channel: assetId, id, first: [price.value] })
+    const first = price.value && { ...price.value, stale_flag: price.stale }
+    await sendEvents(presence, response, { channel: assetId, id, first: [first] })
   })
 
   app.get('/v1/subscribers', async (request, response) => {

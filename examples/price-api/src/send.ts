@@ -10,7 +10,8 @@ export function send(
   more: object = {},
 ): void {
   if (answer.value === null) {
-    response.status(404).json({ error: 'there is nothing about it', stale_flag: answer.stale })
+    const error = { code: 'NOT_FOUND', message: 'there is nothing about it' }
+    response.status(404).json({ error, stale_flag: answer.stale })
     return
   }
   const ifNoneMatch = request.get('if-none-match')
