@@ -168,9 +168,9 @@ test('scheduler, worker and customer API are programs of their own', async () =>
   const { proxy, url } = await startProxies(1, { REDIS_URL: redis.url })
   const shared = { REDIS_URL: redis.url, DATABASE_URL: postgres.url }
   const caller = { ...shared, NIVODA_PROXY_BASE_URL: url, INTERNAL_SERVICE_TOKEN: 'inside' }
-  expect(await start('scheduler-main', { ...caller, PAGE_SIZE: '1' }).ended).toBe(0)
+  expect(await start('scheduler-main', { ...caller, PAGE_SIZE: '2' }).ended).toBe(0)
   const workers = [start('worker-main', caller), start('worker-main', caller)]
-  await waitFor(() => workers.flatMap((each) => each.events('page_ingested')).length === 3, { timeoutMs: 30_000 })
+  await waitFor(() => workers.flatMap((each) => each.events('page_ingested')).length === 2, { timeoutMs: 30_000 })
   // The customer API has no variable of the vendor, and answers while proxy and vendor are gone.
   const { url: api } = await start('customer-api-main', { DATABASE_URL: postgres.url }).event('started')
   await proxy.stop()
@@ -180,6 +180,19 @@ test('scheduler, worker and customer API are programs of their own', async () =>
   const wrong = start('customer-api-main', { DATABASE_URL: postgres.url, NIVODA_PROXY_BASE_URL: url })
   expect(await wrong.ended).toBe(2)
   expect(wrong.lines).toEqual(['NIVODA_PROXY_BASE_URL is set: the customer API does not call the vendor'])
+})
+
+test('a worker that ends gives back the page that it cannot finish', async () => {
+  vendor.answerWith(502)
+  const shared = { ...env, REDIS_URL: redis.url, DATABASE_URL: postgres.url, DRAIN_MS: '100' }
+  const page = { offset: 0, limit: 2 }
+  await redis.cli('RPUSH', 'ingestion:pages', JSON.stringify(page))
+  const worker = start('worker-main', shared)
+  await worker.event('nivoda_request_retry')
+  await worker.stop()
+  expect(await worker.ended).toBe(0)
+  expect(worker.events('stopped')).toMatchObject([{ givenBack: page }])
+  expect(await redis.cli('LPOP', 'ingestion:pages')).toBe(JSON.stringify(page))
 })
 
 test.each([

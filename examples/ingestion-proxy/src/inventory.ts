@@ -1,7 +1,7 @@
 import { openPool, prepareTables } from 'example-service/postgres'
 import type { Pool } from 'pg'
 
-const tables = 'create table if not exists diamonds (id text primary key, page int, body jsonb not null)'
+const tables = 'create table if not exists diamonds (id text primary key, body jsonb not null)'
 
 /** The diamonds that were ingested: workers write them, the customer API reads them. */
 export class Inventory {
@@ -15,11 +15,11 @@ export class Inventory {
     return prepareTables(this.#pool, tables)
   }
 
-  async save(page: number, diamonds: readonly { readonly id: string }[]): Promise<void> {
+  async save(diamonds: readonly { readonly id: string }[]): Promise<void> {
     await this.#pool.query(
-      `insert into diamonds select item->>'id', $1, item from jsonb_array_elements($2) item
-       on conflict (id) do update set page = excluded.page, body = excluded.body`,
-      [page, JSON.stringify(diamonds)],
+      `insert into diamonds select item->>'id', item from jsonb_array_elements($1) item
+       on conflict (id) do update set body = excluded.body`,
+      [JSON.stringify(diamonds)],
     )
   }
 

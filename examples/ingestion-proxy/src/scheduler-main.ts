@@ -6,13 +6,14 @@ import { pageQueue } from './queue.ts'
 await runMain(async () => {
   const [env, log] = [readEnv(), logTo('diamond-scheduler')]
   const callVendor = vendorCalls(env, log)
-  const pageSize = env.whole('PAGE_SIZE', 50, { least: 1 })
+  const limit = env.whole('PAGE_SIZE', 50, { least: 1 })
   const redis = connectRedis(env, log)
   const operationName = 'DiamondsCount'
   const query = `query ${operationName} { diamonds_by_query_count(query: {}) }`
   const { data } = (await callVendor({ operationName, query })) as { data: { diamonds_by_query_count: number } }
-  const pages = Array.from({ length: Math.ceil(data.diamonds_by_query_count / pageSize) }, (_, page) => page)
+  const count = Math.ceil(data.diamonds_by_query_count / limit)
+  const pages = Array.from({ length: count }, (_, i) => ({ offset: i * limit, limit }))
   if (pages.length > 0) await pageQueue(redis).add(pages)
-  log('scheduled', { pages: pages.length })
+  log('scheduled', { pages: count })
   redis.disconnect()
 })

@@ -17,12 +17,12 @@ export async function startVendor(diamonds = 0, latencyMs = 0) {
     arrivals.push({ atMs: performance.now(), path: request.url ?? '', headers: request.headers })
     let text = ''
     for await (const chunk of request) text += chunk
-    const { variables } = JSON.parse(text || '{}') as { variables?: { page: number } }
-    const page = variables?.page
+    const { variables } = JSON.parse(text || '{}') as { variables?: { offset: number; limit: number } }
+    const all = Array.from({ length: diamonds }, (_, i) => ({ id: `d${i}`, price: 1000 + i }))
     const data =
-      page === undefined
+      variables === undefined
         ? { diamonds_by_query_count: diamonds }
-        : { diamonds_by_query: [{ id: `d${page}`, price: 1000 + page }] }
+        : { diamonds_by_query: all.slice(variables.offset, variables.offset + variables.limit) }
     await sleep(latencyMs, undefined, { ref: false })
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ data }))
   })
