@@ -73,7 +73,7 @@ function run(
     case 'report':
       return report(by, asked.owner, step)
     case 'pause':
-      return pause(state, step)
+      return pause(by, step)
     case 'refusedWithRoom':
       return widen(state, limits)
     case 'retry':

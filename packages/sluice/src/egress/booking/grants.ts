@@ -1,6 +1,5 @@
 import { costOf, type Decider } from './capacity.ts'
 import { holdUs } from './constants.ts'
-import type { Limit } from './limit.ts'
 import { enter, takeOut } from './log.ts'
 import type { Exchange, ReportStep, StepResult, Units } from './messages.ts'
 import type { GrantRecord, OwnerRecord, UpstreamState } from './state.ts'
@@ -15,11 +14,16 @@ export function enterCall(
   arrivalUs: number,
   id: string,
 ): GrantRecord {
-  const { timeUs } = state.time
+  const { timeUs, verifiedUs } = state.time
   const onItsWayUs = arrivalUs < 0 ? rules.timeoutMs * 1000 : Math.max(arrivalUs, state.widenedUs)
   const arrivesUs = timeUs + holdUs + onItsWayUs
   if (onItsWayUs > rules.arrivalMs * 1000) state.longUntilUs = Math.max(state.longUntilUs, arrivesUs)
-  for (const limit of limits) enterIn(state, limit, arrivesUs, costOf(limit, units), timeUs)
+  for (const limit of limits) {
+    const log = state.logs.get(limit.key)
+    if (log === undefined) continue
+    enter(log, limit, arrivesUs, costOf(limit, units), timeUs)
+    if (log.total >= limit.amount) log.fullUs = verifiedUs
+  }
   owner.granted += 1
   return { units, no, id, arrivesUs }
 }
@@ -42,11 +46,6 @@ export function grantsOf({ grants }: UpstreamState, owner: string): Map<string, 
   return own
 }
 
-function enterIn(state: UpstreamState, limit: Limit, atUs: number, units: number, leastUs: number): void {
-  const log = state.logs.get(limit.key)
-  if (log) enter(log, limit, atUs, units, leastUs)
-}
-
 /** Takes a call out of all logs. */
 export function takeOutOfAll({ state, limits }: Decider, { units, arrivesUs }: GrantRecord): void {
   for (const limit of limits) {
@@ -57,7 +56,10 @@ export function takeOutOfAll({ state, limits }: Decider, { units, arrivesUs }: G
 
 /** Enters a call again, at another moment. What was entered for it may be counted no longer. */
 function enterAgain({ state, limits }: Decider, units: Units, atUs: number): void {
-  for (const limit of limits) enterIn(state, limit, atUs, costOf(limit, units), atUs)
+  for (const limit of limits) {
+    const log = state.logs.get(limit.key)
+    if (log) enter(log, limit, atUs, costOf(limit, units), atUs)
+  }
 }
 
 /** A call has arrived at another moment than was entered; a later one is entered whether it still counts or not. */

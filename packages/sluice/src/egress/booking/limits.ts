@@ -50,7 +50,8 @@ export function keepLogs(state: UpstreamState, limits: readonly Limit[]): void {
  * that reaches far enough, or the longest. It is complete only from where that one begins.
  */
 function filledLog({ logs, startUs, time }: UpstreamState, limit: Limit, before: readonly string[]): LimitLog {
-  const log: LimitLog = { entries: [], total: 0, sinceUs: before.length === 0 ? startUs : time.timeUs, mirroredUs: 0 }
+  const sinceUs = before.length === 0 ? startUs : time.timeUs
+  const log: LimitLog = { entries: [], total: 0, sinceUs, mirroredUs: 0, fullUs: 0 }
   const same = before.filter((key) => unitOf(key) === limit.unit)
   same.sort((a, b) => periodOf(a) - periodOf(b))
   const source = same.find((key) => periodOf(key) >= limit.periodMs) ?? same.at(-1)

@@ -15,6 +15,8 @@ export interface LimitLog {
   sinceUs: number
   /** When the copy was made that a process registered after a loss; 0 without one. */
   mirroredUs: number
+  /** When a grant last left nothing of the limit; 0 for never. */
+  fullUs: number
   /** From when on units can be free a period later, in that order; made when it is needed. */
   frees?: readonly Free[] | undefined
 }

@@ -1,3 +1,5 @@
+import type { Decider } from './capacity.ts'
+import { writeByMs } from './constants.ts'
 import type { Limit } from './limit.ts'
 import type { BookingRules, PauseStep, StepResult } from './messages.ts'
 import type { UpstreamState } from './state.ts'
@@ -11,7 +13,8 @@ const grainUs = 1_000_000
  * Pauses a scope; the empty scope is the whole upstream. Calls that were in flight when the pause began belong to the
  * same event: they neither lengthen it, unless the vendor asks for clearly more, nor count as another refusal.
  */
-export function pause(state: UpstreamState, step: PauseStep): StepResult {
+export function pause({ state, limits }: Decider, step: PauseStep): StepResult {
+  if (isLogged(state, limits, step)) return { is: 'no' }
   const nowUs = state.time.verifiedUs
   const before = state.pauses.get(step.scope)
   const isSameEvent = before !== undefined && nowUs - step.sentAgoMs * 1000 <= before.startedUs
@@ -29,6 +32,19 @@ export function pause(state: UpstreamState, step: PauseStep): StepResult {
   const startedUs = isSameEvent ? before.startedUs : nowUs
   state.pauses.set(step.scope, { startedUs, untilUs, level, refused: isRefused })
   return { is: 'paused', ms: Math.ceil((untilUs - nowUs) / 1000) }
+}
+
+/**
+ * Whether a success that reports nothing left tells only what a log knows: it was full after the call was granted, and
+ * the period is as long as the vendor says, in whole seconds. The log counts until each call's own period is over.
+ */
+function isLogged({ logs, time }: UpstreamState, limits: readonly Limit[], step: PauseStep): boolean {
+  if (step.refused || step.scope !== '') return false
+  const grantedUs = time.verifiedUs - (step.sentAgoMs + writeByMs) * 1000
+  return limits.some(({ key, periodMs }) => {
+    const fullUs = logs.get(key)?.fullUs ?? 0
+    return fullUs >= grantedUs && fullUs > 0 && step.ms <= Math.ceil(periodMs / 1000) * 1000
+  })
 }
 
 /** How much longer a scope is paused; 0 when it is not. */

@@ -22,6 +22,7 @@ export const constants = {
   MOST_TOKENS: 100000,
   WIDENED_FOR_US: 600000000,
   SAME_REFUSAL_US: 1000000,
+  WRITE_BY_MS: 500,
   MOST_LOOKED: 64,
   ORDER_FROM: 4000000000000000,
   SLACK_US: 500000,
@@ -34,7 +35,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: '902199471f982ed2818a7fc2d66ccc1ac37c12d6',
+  sha1: '1197c29c9ec3917f21bf5a8f73b9de7ac6313a81',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -237,10 +238,10 @@ end
 local logs, limits = {}, {}
 local function read_log(key)
 local l = load('l' .. key)
-return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4] }
+return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4], full = l[5] or 0 }
 end
 local function filled_log(limit, kept, is_first)
-local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, changed = true }
+local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, full = 0, changed = true }
 local source
 for _, key in ipairs(kept) do
 local other = limit_of(key, 1)
@@ -294,7 +295,7 @@ for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key]
 end
 local function save_logs()
 for key, log in pairs(logs) do
-if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries }) end
+if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries, log.full }) end
 end
 end
 local reserved = {}
@@ -366,7 +367,17 @@ end
 local counted = shortest and floor(shortest * 2001 / 2) + 2000 or 0
 return min(3000000, 1000000 + rules.arrivalMs * 1000 + counted)
 end
+local function is_logged(step)
+if step.refused or step.scope ~= '' then return false end
+local granted = now - (step.sentAgoMs + 500) * 1000
+for _, limit in ipairs(limits) do
+local full = logs[limit.key] and logs[limit.key].full or 0
+if full >= granted and full > 0 and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
+end
+return false
+end
 local function pause(step)
+if is_logged(step) then return { 'no' } end
 local before = pauses[step.scope]
 local same = before and now - step.sentAgoMs * 1000 <= before.started
 if same and (step.ms < 0 or now + step.ms * 1000 <= before.until_us + 1000000) then
@@ -608,6 +619,10 @@ meta.numbers = meta.numbers + 1
 local arrives = time + 1000000 + (w.arrival < 0 and rules.timeoutMs * 1000 or max(w.arrival, meta.widened))
 if arrives > time + 1000000 + rules.arrivalMs * 1000 then meta.long = max(meta.long, arrives) end
 enter_all(arrives, w.units, time)
+for _, limit in ipairs(limits) do
+local log = logs[limit.key]
+if log and log.total >= limit.amount then log.full = now end
+end
 local name = meta.marker .. '.' .. whole(meta.numbers)
 put_grant(w.owner, name, { arrives = arrives, no = asked.no, units = w.units, id = w.id })
 owners[w.owner].granted = owners[w.owner].granted + 1
@@ -838,7 +853,7 @@ meta.start, meta.open, meta.retry = time, now + silence(), now - 1000000
 for _, field in ipairs(call('HKEYS', S)) do
 if string.sub(field, 1, 1) == 'l' then
 local l = load(field)
-put(field, { l[1], l[2], meta.kept, l[4] })
+put(field, { l[1], l[2], meta.kept, l[4], l[5] })
 end
 end
 end
@@ -951,7 +966,7 @@ meta.widened > 0 and left_ms(meta.widened_until) or 0, meta.waiting + #due, proc
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: '57b9daab33f5ed4778532d19678b9da5a654f958',
+  sha1: '1191b5a60e98d622df1040720b324351c4177338',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -1110,10 +1125,10 @@ end
 local logs, limits = {}, {}
 local function read_log(key)
 local l = load('l' .. key)
-return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4] }
+return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4], full = l[5] or 0 }
 end
 local function filled_log(limit, kept, is_first)
-local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, changed = true }
+local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, full = 0, changed = true }
 local source
 for _, key in ipairs(kept) do
 local other = limit_of(key, 1)
@@ -1167,7 +1182,7 @@ for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key]
 end
 local function save_logs()
 for key, log in pairs(logs) do
-if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries }) end
+if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries, log.full }) end
 end
 end
 if not has_state then return cmsgpack.pack(0, clock, '') end

@@ -182,6 +182,20 @@ export const cases: readonly BookingCase[] = [
     },
   },
   {
+    name: 'pauses after a success with nothing left, unless the log says as much and as long',
+    async check(upstream) {
+      const pause = { op: 'pause', scope: '', chance: 0.5, maxMs: 60_000, refused: false } as const
+      const full = await upstream.ask('a', bookStep('1'), bookStep('2'), { ...pause, ms: 1000, sentAgoMs: 0 })
+      assert.deepEqual([full.results[2]!.is, full.pausedMs], ['no', 0])
+      // Its own units are not what the vendor speaks of: it says longer, or nothing was full since the call was sent.
+      const longer = await upstream.ask('a', { ...pause, ms: 1001, sentAgoMs: 0 })
+      assert.equal(longer.results[0]!.is, 'paused')
+      await upstream.elapse(3100)
+      const other = await upstream.ask('a', bookStep('3'), { ...pause, ms: 1000, sentAgoMs: 0 })
+      assert.equal(other.results[1]!.is, 'paused')
+    },
+  },
+  {
     name: 'widens arrival when the vendor refuses although there was room',
     async check(upstream) {
       const reply = await upstream.ask('a', { op: 'refusedWithRoom' }, { op: 'refusedWithRoom' })

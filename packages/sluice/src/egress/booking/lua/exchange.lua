@@ -35,7 +35,7 @@ if is_new then
     -- What was kept is complete up to when it was written.
     if string.sub(field, 1, 1) == 'l' then
       local l = load(field)
-      put(field, { l[1], l[2], meta.kept, l[4] })
+      put(field, { l[1], l[2], meta.kept, l[4], l[5] })
     end
   end
 end

@@ -26,6 +26,10 @@ local function grant(w)
   local arrives = time + HOLD_US + (w.arrival < 0 and rules.timeoutMs * 1000 or max(w.arrival, meta.widened))
   if arrives > time + HOLD_US + rules.arrivalMs * 1000 then meta.long = max(meta.long, arrives) end
   enter_all(arrives, w.units, time)
+  for _, limit in ipairs(limits) do
+    local log = logs[limit.key]
+    if log and log.total >= limit.amount then log.full = now end
+  end
   local name = meta.marker .. '.' .. whole(meta.numbers)
   put_grant(w.owner, name, { arrives = arrives, no = asked.no, units = w.units, id = w.id })
   owners[w.owner].granted = owners[w.owner].granted + 1

@@ -123,11 +123,11 @@ local logs, limits = {}, {}
 
 local function read_log(key)
   local l = load('l' .. key)
-  return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4] }
+  return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4], full = l[5] or 0 }
 end
 
 local function filled_log(limit, kept, is_first)
-  local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, changed = true }
+  local log = { total = 0, since = is_first and meta.start or time, mirrored = 0, entries = {}, full = 0, changed = true }
   local source
   for _, key in ipairs(kept) do
     local other = limit_of(key, 1)
@@ -184,6 +184,6 @@ end
 
 local function save_logs()
   for key, log in pairs(logs) do
-    if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries }) end
+    if log.changed then put('l' .. key, { log.total, log.since, log.mirrored, log.entries, log.full }) end
   end
 end

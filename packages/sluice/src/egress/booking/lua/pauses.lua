@@ -7,7 +7,20 @@
 --- @const WIDENED_FOR_US = 600000000
 --- @const SAME_REFUSAL_US = 1000000
 
+--- @const WRITE_BY_MS = 500
+
+local function is_logged(step)
+  if step.refused or step.scope ~= '' then return false end
+  local granted = now - (step.sentAgoMs + WRITE_BY_MS) * 1000
+  for _, limit in ipairs(limits) do
+    local full = logs[limit.key] and logs[limit.key].full or 0
+    if full >= granted and full > 0 and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
+  end
+  return false
+end
+
 local function pause(step)
+  if is_logged(step) then return { 'no' } end
   local before = pauses[step.scope]
   local same = before and now - step.sentAgoMs * 1000 <= before.started
   if same and (step.ms < 0 or now + step.ms * 1000 <= before.until_us + GRAIN_US) then

@@ -2,7 +2,7 @@
 --   m                  the marker of the Redis run that wrote it, and all single numbers; the format of them all, see
 --                      redis/lua/format.lua
 --   O p D u            processes; pauses by scope; whose turn it is; units that wait
---   l<limit>           its log: total, since, mirrored, and flat triples: arrives, units, least
+--   l<limit>           its log: total, since, mirrored, flat triples (arrives, units, least), full
 --   g<process>         its grants by name
 --   w<id>              a call that waits, or whose turn it is
 --   n<caller>          its tag, how many of it wait, virtual time of its tenants

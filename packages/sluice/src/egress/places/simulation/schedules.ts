@@ -126,6 +126,15 @@ export const failover: Directed = async (clock, seed, mutation = {}) => {
   return judge(world, [short])
 }
 
+/** The vendor reports what is left, as most do: after each call that leaves nothing, when there is more again. */
+export async function honestVendor(clock: SimulatedClock, seed: number, latencyMs: number): Promise<Outcome> {
+  const limits = [{ key: 'requests/1000', amount: 25, periodMs: 1000 }]
+  const world = new World({ clock, seed, limits, latencyMs, isHonest: true, delayMs: (random) => random() * 5 })
+  for (let i = 0; i < 4; i++) world.start(10 + latencyMs / 40)
+  await world.clock.advance(15_000)
+  return judge(world, limits)
+}
+
 /** Every process is stopped after it was granted a call, until long after others may use its units. */
 export const stoppedWriters: Directed = async (clock, seed, mutation = {}) => {
   const world = new World({ clock, seed, limits: [short], mutation })

@@ -6,6 +6,7 @@ import {
   backAndForward,
   failover,
   fastClocks,
+  honestVendor,
   jumpOverSilence,
   randomSchedule,
   stoppedWriters,
@@ -46,6 +47,14 @@ test('a replica that takes over does not count calls for as long as they could h
   for (let seed = 1; seed <= 10; seed++) counts.push((await failover(virtualClock(), seed)).arrivals.length)
   // 5 per second for about 22 s, less three silences; 45 to 55 where what was in flight stays in the logs.
   expect(Math.min(...counts)).toBeGreaterThan(55)
+})
+
+test.each([1, 15, 500])('a vendor that reports what is left after %i ms is used at full rate', async (latencyMs) => {
+  const { arrivals, isBroken, most } = await honestVendor(virtualClock(), 1, latencyMs)
+  expect(isBroken, `${most}`).toBe(false)
+  const last = arrivals.filter((at) => at >= 4000)
+  const rounds = Math.floor((last.length - 1) / 25) * 25
+  expect((rounds * 1000) / (last[rounds]! - last[0]!)).toBeGreaterThan(24)
 })
 
 describe('the simulation notices an egress without', () => {

@@ -29,6 +29,8 @@ export interface WorldOptions {
   /** How fast the clocks of the server and of all processes run. */
   readonly speed?: number
   readonly over?: Partial<BookingRules>
+  /** The vendor reports when it has nothing left, and for how long in whole seconds, as most do. */
+  readonly isHonest?: boolean
   /** What all calls book differently. */
   readonly calls?: Partial<Booking>
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
@@ -118,6 +120,7 @@ export class World {
   /** One call: booked, written while its grant is fresh, and answered. */
   async call(process: SimulatedProcess, over: Partial<Booking> = {}): Promise<void> {
     const { mutation = {}, delayMs = (random) => random() * 20, latencyMs = 100, isInstant, calls } = this.#options
+    const { isHonest } = this.#options
     const { clock, client } = process
     const booking = { tenant: '', weight: 1, priorityMs: 0, scope: '', units: {}, first: true, maxWaitMs: 60_000 }
     const grant = await grantOf(client, { ...booking, arrivedMs: clock.monotonic(), arrivalMs, ...calls, ...over })
@@ -134,7 +137,11 @@ export class World {
     // From here on the request is on its way, whatever happens to the process.
     const writtenMs = clock.monotonic()
     const onItsWayMs = delayMs(this.random)
-    const arrive = (): number => this.arrivals.push(this.clock.monotonic())
+    let resetMs = 0
+    const arrive = (): void => {
+      this.arrivals.push(this.clock.monotonic())
+      if (isHonest) resetMs = this.#resetMs()
+    }
     // A timer takes a millisecond at least.
     const arrived = onItsWayMs < 1 ? Promise.resolve(arrive()) : sleep(this.clock, onItsWayMs).then(arrive)
     grant.written(writtenMs, mutation.arrivalMs ?? (calls && 'arrivalMs' in calls ? calls.arrivalMs : arrivalMs))
@@ -142,6 +149,17 @@ export class World {
     await clock.sleep(latencyMs + this.random() * 20)
     grant.answer(clock.monotonic())
     grant.finish()
+    const sentAgoMs = Math.ceil(clock.monotonic() - writtenMs)
+    if (resetMs > 0)
+      void client.ask({ op: 'pause', scope: '', ms: resetMs, sentAgoMs, chance: 0, maxMs: 60_000, refused: false })
+  }
+
+  /** What the vendor says after a call: 0 as long as there is something left, else for how long there is not. */
+  #resetMs(): number {
+    const nowMs = this.clock.monotonic()
+    const { amount, periodMs } = this.#options.limits[0]!
+    const inPeriod = this.arrivals.filter((at) => at > nowMs - periodMs)
+    return inPeriod.length < amount ? 0 : Math.ceil((inPeriod[0]! + periodMs - nowMs) / 1000) * 1000
   }
 
   /** Each direction takes a moment. What is not answered in time may still be executed. */
