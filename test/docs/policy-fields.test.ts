@@ -16,10 +16,9 @@ function named(section: string, field: string): string | undefined {
 it('names for upstreams the defaults that are in force', () => {
   const { upstreams } = compilePolicy({
     service: 's',
-    upstreams: [{ name: 'v', limits: { rps: 1 }, retry: {}, breaker: {}, concurrency: { adaptive: true } }],
+    upstreams: [{ name: 'v', limits: { rps: 1 }, retry: {}, breaker: {} }],
   })
-  const { maxWaitMs, timeoutMs, maxPauseMs, arrival, afterLoss, onStoreFailure, retry, breaker, adaptive } =
-    upstreams[0]!
+  const { maxWaitMs, timeoutMs, maxPauseMs, arrival, afterLoss, onStoreFailure, retry, breaker } = upstreams[0]!
   const inForce = {
     'upstreams[]': {
       maxWait: formatDuration(maxWaitMs),
@@ -37,7 +36,6 @@ it('names for upstreams the defaults that are in force', () => {
       floorPerSecond: retry!.floorPerSecond,
     },
     'upstreams[].breaker': { failures: breaker!.failures, cooldown: formatDuration(breaker!.cooldownMs) },
-    'upstreams[].concurrency': { initial: adaptive!.initial, min: adaptive!.min, max: adaptive!.max },
   }
   const sameUnit = (text: string): string => (text === '60s' ? '1m' : text)
   for (const [section, fields] of Object.entries(inForce))

@@ -3,10 +3,7 @@ import type { PolicySource, SourceListener } from '../policy/live/source.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { createEgress } from './create-egress.ts'
 
-test.each([
-  ['changes how an upstream is booked', [{ concurrency: { adaptive: true } }]],
-  ['removes an upstream and brings it back', [{ name: 'other' }, {}]],
-])('a policy that %s gives nobody the places of calls in flight', async (_, changes) => {
+test('a policy that removes an upstream and brings it back gives nobody the places of calls in flight', async () => {
   const clock = virtualClock()
   const origin = 'http://vendor.example'
   const documentOf = (more: object): unknown => ({
@@ -33,7 +30,7 @@ test.each([
   const send = (): boolean => dispatch({ origin, path: '/', method: 'GET' }, { onConnect() {}, onError() {} })
   send()
   send()
-  for (const [index, change] of changes.entries()) {
+  for (const [index, change] of [{ name: 'other' }, {}].entries()) {
     const { version } = egress.policy
     listener!.changed({ document: documentOf(change), revision: index + 2 })
     // A change is compiled in the next turn of the clock.

@@ -1,10 +1,5 @@
 export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstream-spec.ts'
-export type {
-  AdaptiveConcurrency,
-  CompiledUpstream,
-  UpstreamLimit,
-  UpstreamRetry,
-} from '../policy/upstream/upstream.ts'
+export type { CompiledUpstream, UpstreamLimit, UpstreamRetry } from '../policy/upstream/upstream.ts'
 export type { PlatformRequest } from './call/fetch-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {

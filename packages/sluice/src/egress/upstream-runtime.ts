@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { buildConnector } from 'undici'
 import { RecentOutputs } from '../admission/usage/recent-outputs.ts'
 import { Circuit, type Pass } from '../breaker/circuit.ts'
@@ -6,7 +5,6 @@ import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Deadlines } from '../runtime/deadlines.ts'
-import { AdaptiveBooker } from './adaptive/adaptive-booker.ts'
 import { arrivalMs, longestArrivalMs } from './arrival/arrival.ts'
 import { Handshakes } from './arrival/handshakes.ts'
 import type { BookingRules, Units } from './booking/messages.ts'
@@ -16,7 +14,7 @@ import { Connections } from './connection/connections.ts'
 import type { Undici } from './connection/load-undici.ts'
 import { spareConnections } from './connection/spare-connections.ts'
 import type { UpstreamHooks } from './options.ts'
-import type { Booker, BookerOptions } from './places/booker.ts'
+import type { BookerOptions } from './places/booker.ts'
 import { BookingClient } from './places/booking-client.ts'
 import type { BookingPort } from './places/ports/booking-port.ts'
 import type { UpstreamReports } from './upstream-reports.ts'
@@ -42,7 +40,7 @@ const probeMs = 1000
 /** One upstream in this process: its settings, which follow the policy, and its booker. */
 export class UpstreamRuntime {
   readonly name: string
-  #booking: Booker
+  #booking: BookingClient
   readonly clock: Clock
   readonly reports: UpstreamReports
   readonly hooks: UpstreamHooks
@@ -93,7 +91,7 @@ export class UpstreamRuntime {
     this.#booking = this.#newBooking()
   }
 
-  get booking(): Booker {
+  get booking(): BookingClient {
     return this.#booking
   }
 
@@ -145,11 +143,6 @@ export class UpstreamRuntime {
     return this.#circuit === undefined ? 0 : this.#circuit.enter(this.clock.monotonic())
   }
 
-  /** The vendor did not answer in time, or refused because of a limit: cuts an adaptive limit in flight. */
-  refused(kind: 'timeout' | 'limited'): void {
-    if (this.#booking instanceof AdaptiveBooker) this.#booking.refused(kind)
-  }
-
   /** For how much longer the breaker stays open; how long a probe in flight takes is not known. */
   get breakerOpenMs(): number {
     return Math.ceil(this.#circuit?.retryAfterMs(this.clock.monotonic()) ?? 0) || probeMs
@@ -166,15 +159,15 @@ export class UpstreamRuntime {
     const { failures, cooldownMs } = this.#upstream.breaker ?? {}
     if (upstream.breaker?.failures !== failures || upstream.breaker?.cooldownMs !== cooldownMs)
       this.#circuit = circuitOf(upstream)
-    const before = this.#upstream
+    const { origin, account } = this.#upstream
     this.#upstream = upstream
     this.#rules = rulesOf(upstream)
     this.#plainUnits = plainUnitsOf(upstream)
-    if (before.origin !== upstream.origin) {
+    if (origin !== upstream.origin) {
       void this.#connections.close()
       this.#connections = this.#newConnections()
     }
-    if (before.account === upstream.account && isDeepStrictEqual(before.adaptive, upstream.adaptive)) return
+    if (account === upstream.account) return
     void this.#booking.close()
     this.#booking = this.#newBooking()
   }
@@ -191,13 +184,10 @@ export class UpstreamRuntime {
   }
 
   /** Each booker is an owner of its own: the calls of the one before it may still hold their places. */
-  #newBooking(): Booker {
-    const { adaptive, maxQueue, name, account } = this.#upstream
+  #newBooking(): BookingClient {
+    const { name, account } = this.#upstream
     const state = account === undefined ? name : `@${account}`
-    const options = { ...this.#options, owner: this.#newOwner(), state }
-    const inner = new BookingClient(options)
-    if (adaptive === undefined) return inner
-    return new AdaptiveBooker({ inner, clock: this.clock, upstream: name, bounds: adaptive, maxQueue: () => maxQueue })
+    return new BookingClient({ ...this.#options, owner: this.#newOwner(), state })
   }
 }
 

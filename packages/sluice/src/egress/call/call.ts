@@ -228,7 +228,6 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
       this.#end(failure)
       return
     }
-    if (failure.reason === 'timeout') this.#context.runtime.refused('timeout')
     // What is passed on cannot be taken back; what was judged is not judged again.
     if (this.#isPassing) this.#endHeld(failure)
     else if (this.#isJudged && this.#held) this.#held.end(failure)
@@ -260,7 +259,6 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
     const { runtime } = this.#context
     const { status } = this.#response!
     if (signal.pauses) pauseUpstream(runtime, this.#scope, signal, status, this.#attempt!.writtenMs!)
-    if (signal.limited || status === 503) runtime.refused('limited')
     const { limited, mayRetry: vendorAllows } = signal
     if (!limited && !mayBeRepeated(status)) this.#passOn()
     else {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import type { BookingRules, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
+import type { BookingRules, Units } from '../booking/messages.ts'
 import type { Grant } from './grant.ts'
 import type { OutageMode } from './outage.ts'
 import type { BookingPort } from './ports/booking-port.ts'
@@ -52,27 +52,4 @@ export interface BookingObserver {
   granted(grant: Grant): void
   /** With a `RefusedError`. */
   refused(error: Error): void
-}
-
-/** This process' side of the booking of one upstream. */
-export interface Booker {
-  /** How many calls of this process wait. */
-  readonly waiting: number
-  /** How many calls of this process hold a grant and are not over. */
-  readonly inFlight: number
-  /** Of the last exchange, for people who want to know: a state in this process is asked for it. */
-  readonly last: ExchangeReply | undefined
-  /** What refusals have widened `arrival` to, for all processes; 0 if nothing has. */
-  readonly widenedMs: number
-  /** Which mode decides while shared state cannot be reached; undefined while it can. */
-  readonly outage: OutageMode | undefined
-  /**
-   * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called
-   * after it.
-   */
-  book(booking: Booking, observer: BookingObserver, nowMs: number): () => void
-  /** Sends a step that concerns the whole upstream. Undefined when shared state cannot be reached. */
-  ask(step: Step): Promise<StepResult | undefined>
-  /** Settles all waiters, reports to shared state, and releases the rest. */
-  close(): Promise<void>
 }

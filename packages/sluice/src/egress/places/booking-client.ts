@@ -3,7 +3,7 @@ import { unitOf } from '../booking/limit.ts'
 import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from '../booking/messages.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
 import { agedReply } from './aged-reply.ts'
-import type { Booker, BookerOptions, Booking, BookingObserver, SlowedBy } from './booker.ts'
+import type { BookerOptions, Booking, BookingObserver, SlowedBy } from './booker.ts'
 import { BookingSide } from './booking-side.ts'
 import type { PendingStep } from './exchange-loop.ts'
 import { type OutageMode, outageMode, outageRules } from './outage.ts'
@@ -22,7 +22,7 @@ const renewMs = 500
 const recoveringMs = 100
 
 /** This process' side of the booking of one upstream: which calls wait here, and what becomes of those granted. */
-export class BookingClient implements Booker {
+export class BookingClient {
   readonly #options: BookerOptions
   readonly #clock: Clock
   readonly #shared: BookingSide
@@ -61,27 +61,36 @@ export class BookingClient implements Booker {
     this.#shared = side
   }
 
+  /** How many calls of this process wait. */
   get waiting(): number {
     return this.#waiters.size
   }
 
+  /** How many calls of this process hold a grant and are not over. */
   get inFlight(): number {
     return this.#inFlight
   }
 
+  /** Of the last exchange, for people who want to know: a state in this process is asked for it. */
   get last(): ExchangeReply | undefined {
     if (this.#shared.inProcess && this.#last && !this.#closed) this.#shared.loop.exchangeNow()
     return this.#last && agedReply(this.#last, this.#clock.monotonic() - this.#lastMs)
   }
 
+  /** What refusals have widened `arrival` to, for all processes; 0 if nothing has. */
   get widenedMs(): number {
     return this.#last?.widenedMs ?? 0
   }
 
+  /** Which mode decides while shared state cannot be reached; undefined while it can. */
   get outage(): OutageMode | undefined {
     return this.#outage
   }
 
+  /**
+   * Requests a grant, at `nowMs` of the monotonic clock. The returned function cancels; the observer is not called
+   * after it.
+   */
   book(booking: Booking, observer: BookingObserver, nowMs: number): () => void {
     if (this.#closed) {
       observer.refused(new RefusedError('closed', this.#options.upstream))
@@ -131,6 +140,7 @@ export class BookingClient implements Booker {
     return true
   }
 
+  /** Sends a step that concerns the whole upstream. Undefined when shared state cannot be reached. */
   ask(step: Step): Promise<StepResult | undefined> {
     return new Promise((resolve) => {
       const isKept = step.op === 'pause'
@@ -138,6 +148,7 @@ export class BookingClient implements Booker {
     })
   }
 
+  /** Refuses all that wait, reports to shared state, and releases the rest. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

@@ -10,12 +10,6 @@ export interface GrantOwner {
   done(grant: Grant): void
 }
 
-/** Wants to know how calls go that were granted. */
-export interface GrantWatcher {
-  answered(grant: Grant): void
-  over(): void
-}
-
 /** What a grant begins with. */
 export interface GrantAbout {
   /** The state that granted it, and its number there. */
@@ -54,7 +48,6 @@ export class Grant {
   /** What it actually cost, once that is known. */
   cost: Units | undefined
   isReported = false
-  watcher: GrantWatcher | undefined
   readonly #owner: GrantOwner
   readonly #timeoutMs: number
   #state: 'held' | 'answered' | 'over' = 'held'
@@ -89,7 +82,6 @@ export class Grant {
     if (this.#state !== 'held') return
     this.#state = 'over'
     this.#owner.cancelled(this)
-    this.watcher?.over()
   }
 
   /**
@@ -112,7 +104,6 @@ export class Grant {
     if (this.#state !== 'held') return
     this.#state = 'answered'
     if (nowMs < this.arrivesMs) this.arrivesMs = nowMs
-    this.watcher?.answered(this)
     this.#owner.answered(this, nowMs)
   }
 
@@ -122,6 +113,5 @@ export class Grant {
     this.#state = 'over'
     this.cost = units
     this.#owner.done(this)
-    this.watcher?.over()
   }
 }

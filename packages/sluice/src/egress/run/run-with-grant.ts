@@ -105,7 +105,6 @@ class Run<T> implements TurnUser {
   #timedOut(controller: AbortController): void {
     const error = new UpstreamError('timeout', this.#runtime.name, true, undefined)
     this.#turn.end('failed')
-    this.#runtime.refused('timeout')
     this.#runtime.reports.failed(this.#options.tenant ?? '', error)
     this.#end(error)
     controller.abort(error)

@@ -28,16 +28,8 @@ export interface UpstreamSpec {
   readonly afterLoss?: 'pace' | 'wait' | undefined
   /** Names the account at the vendor: upstreams of other services with the same account share its limits. */
   readonly account?: string | undefined
-  /** Most calls in flight, or `{ adaptive: true }` to follow the vendor's latency. */
-  readonly concurrency?:
-    | number
-    | {
-        readonly adaptive: true
-        readonly initial?: number | undefined
-        readonly min?: number | undefined
-        readonly max?: number | undefined
-      }
-    | undefined
+  /** Most calls in flight, on all replicas. */
+  readonly concurrency?: number | undefined
   readonly maxWait?: Duration | undefined
   readonly maxQueue?: number | undefined
   readonly maxQueuePerTenant?: number | undefined

@@ -1,5 +1,4 @@
 import { maxPeriodMs } from '../../core/algorithms/limit.ts'
-import { withoutUndefined } from '../../core/check-options.ts'
 import { formatDuration, parseDuration } from '../../core/duration.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Report } from '../document/policy-error.ts'
@@ -14,7 +13,6 @@ const defaults = Object.freeze({
   maxPauseMs: 900_000,
   retry: Object.freeze({ attempts: 3, baseMs: 250, maxMs: 10_000, budgetPercent: 10, floorPerSecond: 1 }),
   breaker: Object.freeze({ failures: 20, cooldownMs: 5000 }),
-  adaptive: Object.freeze({ initial: 10, min: 1, max: 1000 }),
   maxQueue: 10_000,
 })
 
@@ -29,9 +27,8 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
   const limits = readLimits(spec, path, report)
   const maxWaitMs = duration('maxWait', spec.maxWait, defaults.maxWaitMs)
   const maxQueue = spec.maxQueue ?? mostUseful(limits, maxWaitMs)
-  const { retry, breaker, concurrency } = spec
-  if (limits.length === 0 && typeof concurrency !== 'object')
-    report(`${path}.limits`, spec.limits, 'give limits such as { rps: 25 }, or concurrency')
+  const { retry, breaker } = spec
+  if (limits.length === 0) report(`${path}.limits`, spec.limits, 'give limits such as { rps: 25 }, or concurrency')
   return {
     name: spec.name,
     origin,
@@ -40,7 +37,6 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
     arrival: readArrival(spec.arrival, `${path}.arrival`, report),
     afterLoss: spec.afterLoss ?? 'pace',
     account: spec.account,
-    adaptive: typeof concurrency === 'object' ? { ...defaults.adaptive, ...withoutUndefined(concurrency) } : undefined,
     maxWaitMs,
     maxQueue,
     maxQueuePerTenant: spec.maxQueuePerTenant,
@@ -88,7 +84,7 @@ function readLimits(spec: UpstreamSpec, path: string, report: Report): readonly 
   const limits = list.flatMap((one, index) =>
     readOne(one as UpstreamLimitSpec, Array.isArray(given) ? `${path}.limits[${index}]` : `${path}.limits`, report),
   )
-  if (typeof concurrency === 'number')
+  if (concurrency !== undefined)
     limits.push({ name: 'concurrency', key: 'in-flight', amount: concurrency, periodMs: 0, unit: 'requests' })
   const keys = limits.map(({ key }) => key)
   const twice = limits.find(({ key }, index) => keys.indexOf(key) !== index)

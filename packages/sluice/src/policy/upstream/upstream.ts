@@ -21,13 +21,6 @@ export interface UpstreamRetry {
   readonly floorPerSecond: number
 }
 
-/** A limit in flight that follows the vendor's latency. */
-export interface AdaptiveConcurrency {
-  readonly initial: number
-  readonly min: number
-  readonly max: number
-}
-
 /** One vendor, ready to be called. */
 export interface CompiledUpstream {
   readonly name: string
@@ -42,7 +35,6 @@ export interface CompiledUpstream {
   readonly afterLoss: 'pace' | 'wait'
   /** The account at the vendor that several services share; undefined where it belongs to this upstream alone. */
   readonly account: string | undefined
-  readonly adaptive: AdaptiveConcurrency | undefined
   readonly maxWaitMs: number
   readonly maxQueue: number
   /** Undefined: half of `maxQueue` as soon as tenants are named. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { StoreError } from '../../../core/errors.ts'
 import type { BookedLimit, BookingRules, Step } from '../../booking/messages.ts'
 import { seeded } from '../../testing/random-history.ts'
-import type { Booker, Booking, SlowedBy } from '../booker.ts'
+import type { Booking, SlowedBy } from '../booker.ts'
 import { BookingClient } from '../booking-client.ts'
 import type { Grant } from '../grant.ts'
 import type { BookingPort } from '../ports/booking-port.ts'
@@ -207,7 +207,7 @@ export class World {
 }
 
 /** Books, and resolves with the grant; rejects when it is refused. */
-export function grantOf(booker: Booker, booking: Booking): Promise<Grant> {
+export function grantOf(booker: BookingClient, booking: Booking): Promise<Grant> {
   return new Promise((granted, refused) => {
     booker.book(booking, { granted, refused }, booking.arrivedMs)
   })

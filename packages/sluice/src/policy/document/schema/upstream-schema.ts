@@ -48,20 +48,11 @@ const upstreamFields = {
     .describe('What holds for one period after shared state was lost and no process knew it; pace by default.'),
   account: label.optional().describe('Services with the same account at the vendor share its limits.'),
   concurrency: z
-    .union([
-      z.int().min(1).max(10_000),
-      strictObject(
-        {
-          adaptive: z.literal(true).describe('Per process, as the latency of the vendor allows.'),
-          initial: count.optional().describe('Calls in flight at first; 10 by default.'),
-          min: count.optional().describe('It never allows fewer; 1 by default.'),
-          max: count.optional().describe('It never allows more; 1000 by default.'),
-        },
-        'Calls in flight, following the latency of the vendor.',
-      ),
-    ])
+    .int()
+    .min(1)
+    .max(10_000)
     .optional()
-    .describe('Most calls in flight on all replicas, or { adaptive: true }; no limit by default.'),
+    .describe('Most calls in flight on all replicas; no limit by default.'),
   maxWait: duration.optional().describe('Longest wait of a call for its grant; 60s by default.'),
   maxQueue: z.int().min(0).max(1_000_000).optional().describe('Most calls that wait, on all replicas together.'),
   maxQueuePerTenant: count.optional().describe('Most calls of one tenant that wait.'),
