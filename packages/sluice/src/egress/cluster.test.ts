@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { slotOf } from '../redis/slots.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type ClusterServers, startCluster } from '../testing/servers/cluster.ts'
+import { inspectUpstream } from './booking/inspect-upstream.ts'
+import { upstreamKeys } from './booking/redis-port.ts'
 import { createEgress } from './create-egress.ts'
-import { inspectUpstream } from './places/ports/inspect-upstream.ts'
-import { upstreamKeys } from './places/ports/redis-port.ts'
 import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
 
 let servers: ClusterServers

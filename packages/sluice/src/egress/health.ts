@@ -2,7 +2,7 @@ import { formatDuration } from '../core/duration.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { PartHealth } from '../runtime/part.ts'
 import type { ExchangeReply } from './booking/messages.ts'
-import { type OutageMode, outageMode } from './places/outage.ts'
+import { type OutageMode, outageMode } from './booking/outage.ts'
 
 const outageTexts: Readonly<Record<OutageMode, string>> = {
   closed: 'nothing is granted',

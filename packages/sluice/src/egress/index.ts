@@ -1,5 +1,7 @@
 export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstream-spec.ts'
 export type { CompiledUpstream, UpstreamLimit, UpstreamRetry } from '../policy/upstream/upstream.ts'
+export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './booking/inspect-upstream.ts'
+export type { BookingPort } from './booking/messages.ts'
 export type { PlatformRequest } from './call/fetch-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {
@@ -16,5 +18,3 @@ export { type FailureReason, type RefusalReason, RefusedError, UpstreamError } f
 export type { EgressEvents } from './events.ts'
 export { egressMetrics, egressMetricTable } from './metrics.ts'
 export type { Classification, EgressOptions, IncomingResponse, OutgoingRequest, UpstreamHooks } from './options.ts'
-export type { BookingPort } from './places/ports/booking-port.ts'
-export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './places/ports/inspect-upstream.ts'

@@ -6,8 +6,8 @@ import { invalidOption } from '../core/errors.ts'
 import type { PolicyInput } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { RedisHandle } from '../redis/handle.ts'
+import type { BookingPort } from './booking/messages.ts'
 import type { CallOptions, RunOptions } from './egress.ts'
-import type { BookingPort } from './places/ports/booking-port.ts'
 
 /** A request before it is sent, as passed to hooks. */
 export interface OutgoingRequest {

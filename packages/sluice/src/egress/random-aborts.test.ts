@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { seeded } from './booking/simulation/random-history.ts'
 import { createEgress } from './create-egress.ts'
-import { seeded } from './testing/random-history.ts'
 import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
 
 /** `SLUICE_ABORTS=10000` makes as many. */

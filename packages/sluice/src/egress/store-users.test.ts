@@ -4,8 +4,8 @@ import { createLimiter } from '../limiter/create-limiter.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { memoryPort } from './booking/memory-port.ts'
 import { createEgress } from './create-egress.ts'
-import { memoryPort } from './places/ports/memory-port.ts'
 import { startVendor, type Vendor } from './testing/vendor.ts'
 
 let server: RedisServer

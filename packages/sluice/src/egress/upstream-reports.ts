@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
+import type { SlowedBy } from './booking/booker.ts'
 import type { RefusedError, UpstreamError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
-import type { SlowedBy } from './places/booker.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
 
 /**

@@ -3,7 +3,7 @@ import { type BookingUnderTest, UpstreamBench } from './booking-cases/case.ts'
 import { cases } from './booking-cases/cases.ts'
 import type { TestFramework } from './test-framework.ts'
 
-export type { BookingPort } from '../egress/places/ports/booking-port.ts'
+export type { BookingPort } from '../egress/booking/messages.ts'
 export type { BookingUnderTest } from './booking-cases/case.ts'
 
 export interface BookingConformanceOptions {

@@ -15,3 +15,5 @@ export const rampUs = 4_000_000
 export const guardUs = 2000
 /** The longest silence after a loss of state. */
 export const mostSilenceUs = 3_000_000
+/** The copy of a log must not be older than this: processes keep what they were granted for a little longer. */
+export const mirrorLastsUs = 4_000_000

@@ -1,8 +1,8 @@
 import type { Deadline } from '../../runtime/deadlines.ts'
+import type { Grant } from '../booking/grant.ts'
 import type { Units } from '../booking/messages.ts'
 import type { Connection } from '../connection/connection.ts'
 import { UpstreamError } from '../egress-error.ts'
-import type { Grant } from '../places/grant.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import type { ResponseHandler } from './response-handler.ts'
 

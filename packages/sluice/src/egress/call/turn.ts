@@ -1,10 +1,10 @@
 import { parseDuration } from '../../core/duration.ts'
+import type { BookingObserver } from '../booking/booker.ts'
+import type { Grant } from '../booking/grant.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { ConnectionUser } from '../connection/connections.ts'
 import type { CallOptions } from '../egress.ts'
 import { RefusedError } from '../egress-error.ts'
-import type { BookingObserver } from '../places/booker.ts'
-import type { Grant } from '../places/grant.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import { nameOf } from './call-context.ts'
 

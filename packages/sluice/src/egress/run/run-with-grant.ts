@@ -1,10 +1,10 @@
 import { invalidOption } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
 import { onAbort } from '../../runtime/on-abort.ts'
+import type { Grant } from '../booking/grant.ts'
 import { Turn, type TurnUser } from '../call/turn.ts'
 import type { RunOptions } from '../egress.ts'
 import { UpstreamError } from '../egress-error.ts'
-import type { Grant } from '../places/grant.ts'
 import { retryDelayMs } from '../retry/may-retry.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 

@@ -1,6 +1,5 @@
-import type { BookingRules, BookStep, ExchangeReply, Step } from '../../egress/booking/messages.ts'
-import type { BookingPort } from '../../egress/places/ports/booking-port.ts'
-import { SharedClock } from '../../egress/places/shared-clock.ts'
+import type { BookingPort, BookingRules, BookStep, ExchangeReply, Step } from '../../egress/booking/messages.ts'
+import { SharedClock } from '../../egress/booking/shared-clock.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** Something that every port of booking must do, and how to see that this one does. */
