@@ -4,8 +4,10 @@ import type { Duration } from '../core/duration.ts'
 import type { PolicyStatus } from '../policy/live/live-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { CloseOptions, Part } from '../runtime/part.ts'
-import type { PlatformRequest } from './call/fetch-request.ts'
 import type { EgressEvents } from './events.ts'
+
+/** A `Request` of the platform: it belongs to the copy of undici inside Node, not to ours. */
+export type PlatformRequest = InstanceType<typeof globalThis.Request>
 
 /** Options of one call. */
 export interface CallOptions {

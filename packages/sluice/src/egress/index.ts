@@ -2,11 +2,11 @@ export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstrea
 export type { CompiledUpstream, UpstreamLimit, UpstreamRetry } from '../policy/upstream/upstream.ts'
 export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './booking/inspect-upstream.ts'
 export type { BookingPort } from './booking/messages.ts'
-export type { PlatformRequest } from './call/fetch-request.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,
   Egress,
+  PlatformRequest,
   ResponseReceiver,
   RunOptions,
   UpstreamHead,

@@ -6,18 +6,19 @@ import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { type CloseOptions, closeInTime, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
-import { arrivalWarning } from './arrival/arrival-warning.ts'
 import type { BookingPort } from './booking/messages.ts'
 import { Call } from './call/call.ts'
 import type { CallContext, ResponseAbout } from './call/call-context.ts'
 import { DeferredCall, onceThen } from './call/deferred-call.ts'
-import { fetchRequest, type PlatformRequest } from './call/fetch-request.ts'
+import { fetchRequest } from './call/fetch-request.ts'
 import { ReceivedResponse } from './call/received-response.ts'
 import { toResponseHandler } from './call/response-handler.ts'
+import { runWithGrant } from './call/run-with-grant.ts'
 import type { Undici } from './connection/load-undici.ts'
 import type {
   CallOptions,
   Egress,
+  PlatformRequest,
   ResponseReceiver,
   RunOptions,
   UpstreamRequest,
@@ -26,10 +27,9 @@ import type {
 } from './egress.ts'
 import { RefusedError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
-import { egressHealth, type Noticed } from './health.ts'
+import { arrivalWarning, egressHealth, type Noticed } from './health.ts'
 import { checkCallOptions, checkRunOptions, type UpstreamHooks } from './options.ts'
 import { pathAt, Routes } from './route.ts'
-import { runWithGrant } from './run/run-with-grant.ts'
 import { statsOf } from './stats.ts'
 import { UpstreamReports } from './upstream-reports.ts'
 import { UpstreamRuntime } from './upstream-runtime.ts'

@@ -1,6 +1,5 @@
 import { getEventListeners, once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Agent, interceptors, request } from 'undici'

@@ -1,15 +1,25 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import { type RefusalReason, RefusedError } from '../egress-error.ts'
-import { agedReply } from './aged-reply.ts'
 import type { BookerOptions, Booking, BookingObserver, SlowedBy } from './booker.ts'
 import { BookingSide } from './booking-side.ts'
 import { unitOf } from './engine/log.ts'
 import type { PendingStep } from './exchange-loop.ts'
 import { memoryPort } from './memory-port.ts'
 import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from './messages.ts'
-import { type OutageMode, outageMode, outageRules } from './outage.ts'
-import { ReplicaCount } from './replica-count.ts'
-import type { Waiter } from './waiter.ts'
+import { type OutageMode, outageMode, outageRules, ReplicaCount } from './outage.ts'
+
+/** A call of this process that waits for its grant. */
+export interface Waiter {
+  readonly id: string
+  readonly booking: Booking
+  readonly observer: BookingObserver
+  /** At its maximum wait it leaves in any case. Most waiters are served before the timer is needed. */
+  leave: Timer | undefined
+  ahead: number
+  /** When its grant is likely to come, by the monotonic clock. */
+  likelyMs: number
+  parked: Timer | undefined
+}
 
 const nothing = (): void => {}
 
@@ -377,3 +387,17 @@ function hasAny(units: Units): boolean {
 
 const isRequests = (key: string): boolean => unitOf(key) === 'requests'
 const cancelStep = (id: string): PendingStep => ({ step: { op: 'cancel', id }, isKept: true })
+
+/** What an exchange answered so long ago: what it said will last for a while has run on, also without another one. */
+export function agedReply(reply: ExchangeReply, agoMs: number): ExchangeReply {
+  const leftMs = (ms: number): number => Math.max(0, Math.ceil(ms - agoMs))
+  const widenedForMs = leftMs(reply.widenedForMs)
+  return {
+    ...reply,
+    recoveringMs: leftMs(reply.recoveringMs),
+    pacedMs: leftMs(reply.pacedMs),
+    pausedMs: leftMs(reply.pausedMs),
+    widenedForMs,
+    widenedMs: widenedForMs > 0 ? reply.widenedMs : 0,
+  }
+}

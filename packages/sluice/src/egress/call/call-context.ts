@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { encodeKey } from '../../core/key.ts'
 import type { CallOptions } from '../egress.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
-import type { HeaderFields } from './header-fields.ts'
+import type { HeaderFields } from './response-head.ts'
 
 /** What a call needs besides its request. */
 export interface CallContext {

@@ -1,9 +1,7 @@
 import type { RequestInfo, RequestInit } from 'undici'
 import type { Undici } from '../connection/load-undici.ts'
-import { comesInPieces, readAhead } from './read-ahead.ts'
-
-/** A `Request` of the platform: it belongs to the copy of undici inside Node, not to ours. */
-export type PlatformRequest = InstanceType<typeof globalThis.Request>
+import type { PlatformRequest } from '../egress.ts'
+import { comesInPieces, readAhead } from './outgoing-request.ts'
 
 /** What `fetch` was asked for, as far as it is needed before a grant. */
 export interface FetchRequest {

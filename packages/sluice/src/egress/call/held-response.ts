@@ -1,4 +1,4 @@
-import { decodeBody } from '../decode-body.ts'
+import { decodeBody } from './decode-body.ts'
 import type { ResponseHandler } from './response-handler.ts'
 
 const mostBytes = 64 * 1024

@@ -1,7 +1,7 @@
 import type { ResponseReceiver } from '../egress.ts'
 import type { ResponseAbout } from './call-context.ts'
-import { headerFields, namedFields } from './header-fields.ts'
 import type { ResponseHandler } from './response-handler.ts'
+import { headerFields, namedFields } from './response-head.ts'
 
 const nothing: Readonly<Record<string, string>> = Object.freeze({})
 const noAbout: ResponseAbout = { waitMs: 0, attempts: 0, fields: [] }

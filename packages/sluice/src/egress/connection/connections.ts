@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
 import type { Clock } from '../../core/clock.ts'
-import type { Handshakes } from '../arrival/handshakes.ts'
+import type { CompiledUpstream } from '../../policy/upstream/upstream.ts'
+import type { Handshakes } from './arrival.ts'
 import { Connection } from './connection.ts'
 import type { Undici } from './load-undici.ts'
 import { openSocket } from './open-socket.ts'
@@ -194,3 +195,17 @@ function addressOf(origin: string): buildConnector.Options {
 }
 
 function ignore(): void {}
+
+const most = 256
+
+/**
+ * How many connections without a request are worth having: as many as calls can be granted at a time, and while one
+ * more handshake takes.
+ */
+export function spareConnections(limits: CompiledUpstream['limits'], handshakeMs: number): number {
+  const calls = limits.filter(({ unit }) => unit === 'requests')
+  const amounts = calls.map(({ amount, periodMs }) =>
+    periodMs === 0 ? amount : Math.ceil(amount * (1 + handshakeMs / periodMs)),
+  )
+  return Math.min(most, ...amounts)
+}

@@ -1,7 +1,25 @@
+import { parseDuration } from '../../core/duration.ts'
 import { type Headers, parseDecimal, untilMs } from '../../core/retry-after.ts'
-import type { VendorPreset } from './preset.ts'
 import { type Dimension, looseResetMs, rateLimitFields } from './rate-limit-fields.ts'
-import { parseGoDuration, parseTimestamp } from './wait-forms.ts'
+
+/** How one vendor reports its limits. What is left out works as with most vendors. */
+export interface VendorPreset {
+  /** Statuses besides 429, and 503 with `Retry-After`, that mean that a limit was exceeded. */
+  isLimited?(status: number, headers: Headers): boolean
+  /** The limits that a response reports. */
+  dimensions?(headers: Headers, nowMs: number): readonly Dimension[]
+  /**
+   * Whether a limit with nothing left stops us although the call itself succeeded; only where its reset states when
+   * more is available.
+   */
+  readonly pausesWhenUsedUp?: boolean
+  /** How long to wait at least when a limit was exceeded and the vendor does not state a time. */
+  readonly leastMs?: number
+  /** Whether the vendor states that a retry is useless; undefined when it does not state anything. */
+  mayRetry?(headers: Headers, body: string | undefined): boolean | undefined
+  /** Whether the body of a refusal is needed to decide. */
+  readonly readsBody?: boolean
+}
 
 type Dimensions = NonNullable<VendorPreset['dimensions']>
 type ReadReset = (text: string | undefined, headers: Headers, nowMs: number) => number | undefined
@@ -105,4 +123,30 @@ const presets: Readonly<Record<string, VendorPreset>> = {
 /** The preset of a vendor; most vendors share one. */
 export function presetOf(vendor: string | undefined): VendorPreset {
   return presets[vendor ?? 'common'] ?? common
+}
+
+/** An RFC 3339 time in milliseconds since the epoch. */
+export function parseTimestamp(text: string | undefined): number | undefined {
+  const trimmed = text?.trim() ?? ''
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}/.test(trimmed)) return undefined
+  const ms = Date.parse(trimmed)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** A duration as Go prints it: `12ms`, `1s`, `6m0s`, `1h2m3.5s`. */
+export function parseGoDuration(text: string | undefined): number | undefined {
+  try {
+    return text === undefined ? undefined : Math.ceil(parseLoosely(text.trim()))
+  } catch {
+    return undefined
+  }
+}
+
+function parseLoosely(text: string): number {
+  let ms = 0
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
+    ms += Number(amount) * parseDuration(`1${unit}`, 'duration')
+  }
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(text)) throw new RangeError(text)
+  return ms
 }

@@ -1,6 +1,6 @@
 import { type Headers, retryAfterMs } from '../../core/retry-after.ts'
 import type { Classification } from '../options.ts'
-import type { VendorPreset } from './preset.ts'
+import type { VendorPreset } from './presets.ts'
 
 /** What a response reports about the vendor's limits. */
 export interface VendorSignal {

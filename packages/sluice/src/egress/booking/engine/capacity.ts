@@ -1,8 +1,7 @@
 import { rampUs } from '../constants.ts'
 import type { BookedLimit, BookingRules, Units } from '../messages.ts'
 import { pacedUntilUs } from './limits.ts'
-import type { Limit } from './log.ts'
-import { freeInUs } from './log.ts'
+import { freeInUs, type Limit } from './log.ts'
 import type { UpstreamState } from './state.ts'
 
 /** What is decided by in one exchange. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { arrivalMs } from './arrival.ts'
-import { arrivalWarning } from './arrival-warning.ts'
-import { Handshakes } from './handshakes.ts'
+import { arrivalMs } from '../connection/arrival.ts'
+import { arrivalWarning } from '../health.ts'
+import { Handshakes } from './arrival.ts'
 
 const upstream = (arrival: number | 'auto' | 'response', ...periods: number[]) =>
   ({ arrival, timeoutMs: 60_000, limits: periods.map((periodMs) => ({ periodMs })) }) as never

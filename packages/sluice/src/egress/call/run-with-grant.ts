@@ -2,10 +2,10 @@ import { invalidOption } from '../../core/errors.ts'
 import { toError } from '../../core/to-error.ts'
 import { onAbort } from '../../runtime/on-abort.ts'
 import type { Grant } from '../booking/grant.ts'
+import { retryDelayMs } from '../call/may-retry.ts'
 import { Turn, type TurnUser } from '../call/turn.ts'
 import type { RunOptions } from '../egress.ts'
 import { UpstreamError } from '../egress-error.ts'
-import { retryDelayMs } from '../retry/may-retry.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 
 type Work<T> = (signal: AbortSignal) => T
