@@ -1,5 +1,5 @@
-import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
-import type { Egress } from './egress.ts'
+import { type MetricNames, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import type { Egress, UpstreamStats } from './egress.ts'
 
 const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60] as const
 const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
@@ -84,6 +84,8 @@ const table = {
   },
 } as const satisfies MetricTable
 
+type UpstreamGauge = Exclude<MetricNames<typeof table, 'gauge'>, `sluice_egress_limit_${string}`>
+
 /** The metrics of egress. */
 export const egressMetricTable: MetricTable = table
 
@@ -102,29 +104,24 @@ export function egressMetrics(egress: Egress): PartMetrics {
     const failures = reporter.counter('sluice_egress_failures_total')
     const pauses = reporter.counter('sluice_egress_pauses_total')
     const retries = reporter.counter('sluice_egress_retries_total')
-    reporter.gauge('sluice_egress_queue_depth', (set) => {
-      for (const { name, depth } of egress.stats()) set(depth, name)
-    })
-    reporter.gauge('sluice_egress_waiting', (set) => {
-      for (const { name, waiting } of egress.stats()) set(waiting, name)
-    })
-    reporter.gauge('sluice_egress_in_flight', (set) => {
-      for (const { name, inFlight } of egress.stats()) set(inFlight, name)
-    })
+    const gauge = (name: UpstreamGauge, read: (stats: UpstreamStats) => number | undefined): void =>
+      reporter.gauge(name, (set) => {
+        for (const stats of egress.stats()) {
+          const value = read(stats)
+          if (value !== undefined) set(value, stats.name)
+        }
+      })
+    gauge('sluice_egress_queue_depth', ({ depth }) => depth)
+    gauge('sluice_egress_waiting', ({ waiting }) => waiting)
+    gauge('sluice_egress_in_flight', ({ inFlight }) => inFlight)
+    gauge('sluice_egress_paused_seconds', ({ pausedMs }) => pausedMs / 1000)
+    gauge('sluice_egress_arrival_seconds', ({ arrivalMs }) => arrivalMs && arrivalMs / 1000)
+    gauge('sluice_egress_degraded', ({ degraded }) => (degraded ? 1 : 0))
     reporter.gauge('sluice_egress_limit_used', (set) => {
       for (const { name, limits } of egress.stats()) for (const limit of limits) set(limit.used, name, limit.name)
     })
     reporter.gauge('sluice_egress_limit_amount', (set) => {
       for (const { name, limits } of egress.stats()) for (const limit of limits) set(limit.amount, name, limit.name)
-    })
-    reporter.gauge('sluice_egress_paused_seconds', (set) => {
-      for (const { name, pausedMs } of egress.stats()) set(pausedMs / 1000, name)
-    })
-    reporter.gauge('sluice_egress_arrival_seconds', (set) => {
-      for (const { name, arrivalMs } of egress.stats()) if (arrivalMs !== undefined) set(arrivalMs / 1000, name)
-    })
-    reporter.gauge('sluice_egress_degraded', (set) => {
-      for (const { name, degraded } of egress.stats()) set(degraded ? 1 : 0, name)
     })
     return [
       egress.on('granted', ({ upstream, waitMs }) => wait(waitMs / 1000, upstream)),

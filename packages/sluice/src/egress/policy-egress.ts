@@ -1,12 +1,10 @@
-import type { buildConnector, Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
-import type { Clock } from '../core/clock.ts'
+import type { Dispatcher, RequestInfo, RequestInit, Response } from 'undici'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { UsedPolicy } from '../policy/live/use-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { type CloseOptions, closeInTime, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
-import type { BookingPort } from './booking/messages.ts'
 import { Call } from './call/call.ts'
 import type { CallContext, ResponseAbout } from './call/call-context.ts'
 import { DeferredCall, onceThen } from './call/deferred-call.ts'
@@ -14,7 +12,6 @@ import { fetchRequest } from './call/fetch-request.ts'
 import { ReceivedResponse } from './call/received-response.ts'
 import { toResponseHandler } from './call/response-handler.ts'
 import { runWithGrant } from './call/run-with-grant.ts'
-import type { Undici } from './connection/load-undici.ts'
 import type {
   CallOptions,
   Egress,
@@ -32,22 +29,13 @@ import { checkCallOptions, checkRunOptions, type UpstreamHooks } from './options
 import { pathAt, Routes } from './route.ts'
 import { statsOf } from './stats.ts'
 import { UpstreamReports } from './upstream-reports.ts'
-import { UpstreamRuntime } from './upstream-runtime.ts'
+import { type SharedOptions, UpstreamRuntime } from './upstream-runtime.ts'
 
-export interface PolicyEgressOptions {
+export interface PolicyEgressOptions extends SharedOptions {
   readonly policy: UsedPolicy
-  readonly undici: Undici
-  readonly clock: Clock
   readonly events: Emitter<EgressEvents>
-  readonly port: BookingPort
-  /** A name in shared state that nobody had before. */
-  readonly newOwner: () => string
   readonly hooks: Readonly<Record<string, UpstreamHooks>>
   readonly dispatcher: Dispatcher | undefined
-  readonly connect: buildConnector.connector
-  readonly deadlineMs: number
-  readonly replicas: number | undefined
-  readonly random: () => number
   readonly beforeClose: () => Promise<void>
 }
 
@@ -291,11 +279,10 @@ export class PolicyEgress implements Egress {
   #runtime(upstream: CompiledUpstream): UpstreamRuntime {
     const known = this.#runtimes.get(upstream.name)
     if (known) return known
-    const { policy, hooks, ...shared } = this.#options
-    const reports = this.#reports.get(upstream.name) ?? new UpstreamReports(upstream.name, shared.events, shared.clock)
+    const { events, clock, hooks } = this.#options
+    const reports = this.#reports.get(upstream.name) ?? new UpstreamReports(upstream.name, events, clock)
     this.#reports.set(upstream.name, reports)
-    const own = { ...shared, reports, service: policy.live.current.service, hooks: hooks[upstream.name] ?? {} }
-    const runtime = new UpstreamRuntime(upstream, own)
+    const runtime = new UpstreamRuntime(upstream, this.#options, reports, hooks[upstream.name] ?? {})
     this.#runtimes.set(upstream.name, runtime)
     return runtime
   }

@@ -1,6 +1,5 @@
 import type { Clock } from '../core/clock.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
-import type { SlowedBy } from './booking/booker.ts'
 import type { RefusedError, UpstreamError } from './egress-error.ts'
 import type { EgressEvents } from './events.ts'
 import { UpstreamCounts } from './upstream-counts.ts'
@@ -50,23 +49,8 @@ export class UpstreamReports {
     this.#events.emit('retried', { upstream: this.#upstream, attempt, delayMs, reason })
   }
 
-  paused(scope: string, ms: number, status: number): void {
-    this.#events.emit('paused', { upstream: this.#upstream, scope, ms, status })
-  }
-
-  widened(arrivalMs: number): void {
-    this.#events.emit('widened', { upstream: this.#upstream, arrivalMs })
-  }
-
-  slowed(by: SlowedBy, ms: number): void {
-    this.#events.emit(by, { upstream: this.#upstream, ms })
-  }
-
-  hookFailed(hook: string, error: Error): void {
-    this.#events.emit('hookFailed', { upstream: this.#upstream, hook, error })
-  }
-
-  storeFailed(error: Error): void {
-    this.#events.emit('storeFailed', { upstream: this.#upstream, error })
+  /** What is only an event. */
+  emit<Name extends keyof EgressEvents>(name: Name, about: Omit<EgressEvents[Name], 'upstream'>): void {
+    this.#events.emit(name, { upstream: this.#upstream, ...about } as EgressEvents[Name])
   }
 }

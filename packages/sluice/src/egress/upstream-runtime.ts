@@ -5,7 +5,6 @@ import { failuresInARow } from '../breaker/strategy.ts'
 import type { Clock } from '../core/clock.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { Deadlines } from '../runtime/deadlines.ts'
-import type { BookerOptions } from './booking/booker.ts'
 import { BookingClient } from './booking/booking-client.ts'
 import type { BookingPort, BookingRules, Units } from './booking/messages.ts'
 import { type Cost, unitsOf, warnOfUnits } from './call/units.ts'
@@ -15,75 +14,60 @@ import type { Undici } from './connection/load-undici.ts'
 import type { UpstreamHooks } from './options.ts'
 import type { UpstreamReports } from './upstream-reports.ts'
 
-export interface RuntimeOptions {
-  readonly service: string
-  readonly newOwner: () => string
-  readonly port: BookingPort
+/** What all upstreams of one egress share. */
+export interface SharedOptions {
+  readonly undici: Undici
   readonly clock: Clock
-  readonly reports: UpstreamReports
-  readonly hooks: UpstreamHooks
+  readonly port: BookingPort
+  /** A name in shared state that nobody had before. */
+  readonly newOwner: () => string
+  /** How connections are opened. */
+  readonly connect: buildConnector.connector
   readonly deadlineMs: number
   readonly replicas: number | undefined
   readonly random: () => number
-  readonly undici: Undici
-  /** How connections are opened. */
-  readonly connect: buildConnector.connector
 }
 
 /** When to ask again while a probe of the breaker is in flight. */
 const probeMs = 1000
 
-/** One upstream in this process: its settings, which follow the policy, and its booker. */
+/** One upstream in this process: its settings, which follow the policy, its booking and its connections. */
 export class UpstreamRuntime {
   readonly name: string
-  #booking: BookingClient
+  readonly undici: Undici
   readonly clock: Clock
+  readonly random: () => number
   readonly reports: UpstreamReports
   readonly hooks: UpstreamHooks
-  readonly random: () => number
   /** When requests that were written are given up. */
   readonly timeouts: Deadlines
-  readonly #handshakes = new Handshakes()
   /** How long the answers of its models were, where it is a language model. */
   readonly outputs: RecentOutputs = new RecentOutputs()
-  readonly undici: Undici
-  readonly #connect: buildConnector.connector
-  #connections: Connections
-  readonly #options: Omit<BookerOptions, 'owner' | 'state'>
-  readonly #newOwner: () => string
+  readonly #options: SharedOptions
+  readonly #handshakes = new Handshakes()
+  readonly #warnOfUnits: ReturnType<typeof warnOfUnits>
   #upstream: CompiledUpstream
   #rules: BookingRules
-  #circuit: Circuit | undefined
   #plainUnits: Units | undefined
-  readonly #warnOfUnits: ReturnType<typeof warnOfUnits>
+  #circuit: Circuit | undefined
+  #connections: Connections
+  #booking: BookingClient
 
-  constructor(upstream: CompiledUpstream, options: RuntimeOptions) {
+  constructor(upstream: CompiledUpstream, options: SharedOptions, reports: UpstreamReports, hooks: UpstreamHooks) {
     this.name = upstream.name
-    this.#warnOfUnits = warnOfUnits(upstream.name)
-    this.clock = options.clock
-    this.reports = options.reports
-    this.hooks = options.hooks
-    this.random = options.random
-    this.timeouts = new Deadlines(options.clock)
-    this.#newOwner = options.newOwner
-    this.#upstream = upstream
     this.undici = options.undici
-    this.#connect = options.connect
-    this.#connections = this.#newConnections()
+    this.clock = options.clock
+    this.random = options.random
+    this.reports = reports
+    this.hooks = hooks
+    this.timeouts = new Deadlines(options.clock)
+    this.#options = options
+    this.#warnOfUnits = warnOfUnits(upstream.name)
+    this.#upstream = upstream
     this.#rules = rulesOf(upstream)
-    this.#circuit = circuitOf(upstream)
     this.#plainUnits = plainUnitsOf(upstream)
-    this.#options = {
-      port: options.port,
-      clock: options.clock,
-      upstream: upstream.name,
-      rules: () => this.#rules,
-      onStoreFailure: () => this.#upstream.onStoreFailure,
-      deadlineMs: options.deadlineMs,
-      replicas: options.replicas,
-      onFailure: (error) => this.reports.storeFailed(error),
-      onSlowed: (by, ms) => this.reports.slowed(by, ms),
-    }
+    this.#circuit = circuitOf(upstream)
+    this.#connections = this.#newConnections()
     this.#booking = this.#newBooking()
   }
 
@@ -170,10 +154,8 @@ export class UpstreamRuntime {
 
   #newConnections(): Connections {
     return new Connections({
-      undici: this.undici,
-      connect: this.#connect,
+      ...this.#options,
       origin: this.#upstream.origin,
-      clock: this.clock,
       handshakes: this.#handshakes,
       spare: () => spareConnections(this.#upstream.limits, this.roundTripMs ?? 0),
     })
@@ -182,8 +164,16 @@ export class UpstreamRuntime {
   /** Each booker is an owner of its own: the calls of the one before it may still hold their places. */
   #newBooking(): BookingClient {
     const { name, account } = this.#upstream
-    const state = account === undefined ? name : `@${account}`
-    return new BookingClient({ ...this.#options, owner: this.#newOwner(), state })
+    return new BookingClient({
+      ...this.#options,
+      upstream: name,
+      state: account === undefined ? name : `@${account}`,
+      owner: this.#options.newOwner(),
+      rules: () => this.#rules,
+      onStoreFailure: () => this.#upstream.onStoreFailure,
+      onFailure: (error) => this.reports.emit('storeFailed', { error }),
+      onSlowed: (by, ms) => this.reports.emit(by, { ms }),
+    })
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Booking } from './booker.ts'
+import { mirrorLastsUs, mostSilenceUs } from './constants.ts'
+import { unitOf } from './engine/log.ts'
 import type { GrantRecord } from './engine/state.ts'
 import { ExchangeLoop, type ExchangeLoopOptions, type PendingStep } from './exchange-loop.ts'
 import { Grant, type GrantOwner } from './grant.ts'
-import { IssuedGrants } from './issued-grants.ts'
 import type { InProcessBooking } from './memory-port.ts'
-import type { ExchangeReply, ReportStep } from './messages.ts'
+import type { ExchangeReply, StepResult } from './messages.ts'
 
 type LoopOptions = Omit<ExchangeLoopOptions, 'ended' | 'reports' | 'known'>
 
@@ -16,6 +17,8 @@ export interface BookingSideOptions extends LoopOptions {
   readonly onEnd: () => void
 }
 
+/** How often grants are forgotten: there may be very many. */
+const forgetMs = 250
 /** The longest that a report waits for an exchange to ride along with. */
 const reportMs = 250
 
@@ -27,7 +30,11 @@ export class BookingSide implements GrantOwner {
   readonly loop: ExchangeLoop
   /** Where the state is in this process, it knows of each report at once and is never lost. */
   readonly inProcess: InProcessBooking | undefined
-  readonly #issued = new IssuedGrants()
+  /** Grants of which something is still to be reported. */
+  readonly #open = new Set<Grant>()
+  /** Those that would have to be registered if the state were lost. */
+  readonly #kept = new Set<Grant>()
+  #forgotMs = -Infinity
   readonly #options: BookingSideOptions
   readonly #clock: Clock
   #mirrors: ExchangeReply['mirrors'] = []
@@ -51,7 +58,7 @@ export class BookingSide implements GrantOwner {
           this.#mirrors = reply.mirrors
           this.#mirroredMs = receivedMs
         }
-        this.#issued.tidy(options.rules(), receivedMs)
+        if (receivedMs >= this.#forgotMs + forgetMs) this.#forget(receivedMs)
         options.onReply(reply, sentMs, receivedMs)
       },
     })
@@ -63,7 +70,7 @@ export class BookingSide implements GrantOwner {
 
   /** Whether shared state must hear from this process. */
   get isIdle(): boolean {
-    return this.inFlight === 0 && this.#issued.open === 0
+    return this.inFlight === 0 && this.#open.size === 0
   }
 
   /** A grant of an exchange that was sent and answered at these times. */
@@ -83,14 +90,15 @@ export class BookingSide implements GrantOwner {
     const { marker } = this.loop
     const grant = new Grant(this, { marker, number, record, booking, timeoutMs, sentMs, receivedMs })
     this.#granted += 1
-    if (record === undefined) this.#issued.add(grant)
+    if (record === undefined) this.#add(grant)
     return grant
   }
 
   cancelled(grant: Grant): void {
     if (this.inProcess) this.inProcess.settle(grant.record!, undefined, this.#clock.monotonic())
     else {
-      this.#issued.drop(grant)
+      this.#open.delete(grant)
+      this.#kept.delete(grant)
       this.loop.add({ step: { op: 'back', grant: grant.name }, isKept: true })
     }
     this.#end()
@@ -102,7 +110,7 @@ export class BookingSide implements GrantOwner {
   }
 
   answered(grant: Grant, nowMs: number): void {
-    if (this.inProcess) this.inProcess.move(grant.record!, Math.min(grant.arrivesMs, grant.latestMs), nowMs)
+    if (this.inProcess) this.inProcess.move(grant.record!, grant.arrivedByMs, nowMs)
     else this.#reportSoon()
   }
 
@@ -120,15 +128,15 @@ export class BookingSide implements GrantOwner {
 
   /** What shared state granted just before an outage counts in its share; it is reported there. */
   inherit(other: BookingSide): void {
-    for (const grant of other.#issued.kept) this.#issued.keep(grant)
+    for (const grant of other.#kept) this.#kept.add(grant)
   }
 
   /** Grants of an outage count in shared state once that is back. */
   adopt(other: BookingSide): void {
-    for (const grant of other.#issued.kept) {
-      if (this.#issued.keeps(grant)) continue
-      grant.isLate = true
-      this.#issued.add(grant)
+    for (const grant of other.#kept) {
+      if (this.#kept.has(grant)) continue
+      grant.reportAgain(true)
+      this.#add(grant)
     }
   }
 
@@ -140,19 +148,33 @@ export class BookingSide implements GrantOwner {
     const waitMs = Math.min(reportMs, ...limits.map(({ periodMs }) => (periodMs > 0 ? periodMs / 4 : reportMs)))
     const timer = this.#clock.setTimeout(() => {
       this.#isReportArmed = false
-      if (this.#issued.open > 0) this.loop.exchangeSoon()
+      if (this.#open.size > 0) this.loop.exchangeSoon()
     }, waitMs)
     timer.unref?.()
   }
 
+  #add(grant: Grant): void {
+    this.#open.add(grant)
+    this.#kept.add(grant)
+  }
+
   #reports(most: number, nowMs: number): PendingStep[] {
-    return this.#issued.reports(this.#options.rules(), nowMs, most).map(([grant, step]) => ({
-      step,
+    const countsUnits = this.#options.rules().limits.some(({ key }) => unitOf(key) !== 'requests')
+    const steps: PendingStep[] = []
+    for (const grant of this.#open) {
+      if (steps.length === most) break
+      const step = grant.report(nowMs, countsUnits)
+      if (step === undefined) continue
+      if (step.final) this.#open.delete(grant)
       // What is sent again states where it arrived from the time it is sent, so it is made anew.
-      settle: (result) => {
-        if (result === undefined) this.#issued.reopen(grant, step as ReportStep)
-      },
-    }))
+      const settle = (result: StepResult | undefined): void => {
+        if (result !== undefined) return
+        grant.reportAgain(step.late === true)
+        this.#open.add(grant)
+      }
+      steps.push({ step, settle })
+    }
+    return steps
   }
 
   #registration(marker: string, nowMs: number): PendingStep {
@@ -162,7 +184,29 @@ export class BookingSide implements GrantOwner {
       agoUs,
       entries: entries.map(([inUs, units]) => [inUs - agoUs, units] as const),
     }))
-    const grants = this.#issued.registered(marker, this.#options.rules(), nowMs)
+    this.#forget(nowMs)
+    const grants = Array.from(this.#kept)
+      .filter((grant) => grant.marker !== marker)
+      .map(({ name, receivedMs, arrivedByMs, units }) => ({
+        grant: name,
+        agoUs: Math.floor((nowMs - receivedMs) * 1000),
+        inUs: Math.ceil((arrivedByMs - nowMs) * 1000),
+        units,
+      }))
     return { step: { op: 'register', inFlight: this.inFlight, grants, mirrors }, isKept: true }
+  }
+
+  /** What no period can need any more. Long limits have copies of their logs; those need only what was granted since. */
+  #forget(nowMs: number): void {
+    this.#forgotMs = nowMs
+    const short = this.#options
+      .rules()
+      .limits.map(({ periodMs }) => periodMs)
+      .filter((ms) => ms * 1000 <= mostSilenceUs)
+    const periodMs = Math.max(0, ...short) * 1.001 + 10
+    for (const grant of this.#kept) {
+      const isRecent = nowMs - grant.receivedMs < mirrorLastsUs / 1000 + 1000
+      if (!isRecent && nowMs > grant.arrivedByMs + periodMs) this.#kept.delete(grant)
+    }
   }
 }

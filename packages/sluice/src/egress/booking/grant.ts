@@ -1,6 +1,6 @@
 import { holdUs, writeByMs } from './constants.ts'
 import type { GrantRecord } from './engine/state.ts'
-import type { Units } from './messages.ts'
+import type { ReportStep, Units } from './messages.ts'
 
 /** Receives the reports of a grant. */
 export interface GrantOwner {
@@ -43,11 +43,11 @@ export class Grant {
   /** By when the call has surely arrived; Infinity while only its response can tell. */
   arrivesMs: number = Infinity
   /** By when it has arrived at the latest, whatever happens. */
-  latestMs: number
-  isLate = false
+  #latestMs: number
+  #isLate = false
+  #isReported = false
   /** What it actually cost, once that is known. */
   cost: Units | undefined
-  isReported = false
   readonly #owner: GrantOwner
   readonly #timeoutMs: number
   #state: 'held' | 'answered' | 'over' = 'held'
@@ -65,7 +65,7 @@ export class Grant {
     this.writeByMs = sentMs + writeByMs
     this.receivedMs = receivedMs
     this.countedUntilMs = sentMs + worstMs
-    this.latestMs = receivedMs + worstMs
+    this.#latestMs = receivedMs + worstMs
   }
 
   /** Its name in shared state. */
@@ -73,8 +73,14 @@ export class Grant {
     return `${this.marker}.${this.number}`
   }
 
-  get isOver(): boolean {
-    return this.#state === 'over'
+  /** It was written later than its grant allowed for. */
+  get isLate(): boolean {
+    return this.#isLate
+  }
+
+  /** By when the call has arrived, as far as that is known. */
+  get arrivedByMs(): number {
+    return Math.min(this.arrivesMs, this.#latestMs)
   }
 
   /** Nothing was written, for certain. */
@@ -92,8 +98,8 @@ export class Grant {
     if (this.#state === 'over') return
     const latestMs = atMs + (arrivalMs ?? this.#timeoutMs)
     if (latestMs > this.countedUntilMs) {
-      this.isLate = true
-      this.latestMs = latestMs
+      this.#isLate = true
+      this.#latestMs = latestMs
     }
     if (arrivalMs !== undefined && latestMs < this.arrivesMs) this.arrivesMs = latestMs
     this.#owner.written(this)
@@ -113,5 +119,31 @@ export class Grant {
     this.#state = 'over'
     this.cost = units
     this.#owner.done(this)
+  }
+
+  /**
+   * What is to be reported now, if anything. A call is reported once its arrival is in the past, as then nothing better
+   * will be known; and again at its end if its cost may differ from what was expected.
+   */
+  report(nowMs: number, countsUnits: boolean): ReportStep | undefined {
+    const isOver = this.#state === 'over'
+    const about = { op: 'report', grant: this.name, inUs: Math.ceil((this.arrivedByMs - nowMs) * 1000) } as const
+    if (this.#isLate) {
+      // It is entered again, and lowered later like any other.
+      this.#isLate = false
+      this.#isReported = false
+      return { ...about, final: false, late: true, units: this.units }
+    }
+    const isDue = this.#isReported ? countsUnits && isOver : isOver || this.arrivesMs <= nowMs
+    if (!isDue) return undefined
+    this.#isReported = true
+    // A call that is over although it may still be on its way counts for as long as it can be.
+    return { ...about, final: isOver || !countsUnits, ...(isOver && this.cost ? { units: this.cost } : {}) }
+  }
+
+  /** A report was not received. */
+  reportAgain(isLate: boolean): void {
+    this.#isReported = false
+    this.#isLate ||= isLate
   }
 }

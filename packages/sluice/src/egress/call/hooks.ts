@@ -27,7 +27,7 @@ export function answerAfter<Answer>(
   try {
     return ask()
   } catch (error) {
-    runtime.reports.hookFailed(name, toError(error))
+    runtime.reports.emit('hookFailed', { hook: name, error: toError(error) })
     return undefined
   }
 }

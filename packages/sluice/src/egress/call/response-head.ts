@@ -96,7 +96,7 @@ export function pauseUpstream(
   })
   void asked.then((result) => {
     if (result?.is !== 'paused') return
-    runtime.reports.paused(scope, result.ms, status)
+    runtime.reports.emit('paused', { scope, ms: result.ms, status })
     if (status === 429 && scope === '' && runtime.upstream.arrival === 'auto') void widen(runtime)
   })
 }
@@ -106,5 +106,5 @@ async function widen({ booking, reports }: UpstreamRuntime): Promise<void> {
   const beforeMs = booking.widenedMs
   await booking.ask({ op: 'refusedWithRoom' })
   const widenedMs = booking.widenedMs
-  if (widenedMs > beforeMs) reports.widened(widenedMs)
+  if (widenedMs > beforeMs) reports.emit('widened', { arrivalMs: widenedMs })
 }
