@@ -1,24 +1,33 @@
 import type { Clock, Timer } from '../../core/clock.ts'
-import { type RefusalReason, RefusedError } from '../egress-error.ts'
-import type { BookerOptions, Booking, BookingObserver, SlowedBy } from './booker.ts'
+import { RefusedError } from '../egress-error.ts'
 import { BookingSide } from './booking-side.ts'
 import { unitOf } from './engine/log.ts'
 import type { PendingStep } from './exchange-loop.ts'
-import { memoryPort } from './memory-port.ts'
-import type { BookingRules, BookStep, ExchangeReply, Step, StepResult, Units } from './messages.ts'
+import { type MemoryPort, memoryPort } from './memory-port.ts'
+import type { BookingPort, BookingRules, ExchangeReply, Step, StepResult } from './messages.ts'
 import { type OutageMode, outageMode, outageRules, ReplicaCount } from './outage.ts'
+import { type Booking, type BookingObserver, WaitingCall, type WaitingRoom } from './waiting-call.ts'
 
-/** A call of this process that waits for its grant. */
-export interface Waiter {
-  readonly id: string
-  readonly booking: Booking
-  readonly observer: BookingObserver
-  /** At its maximum wait it leaves in any case. Most waiters are served before the timer is needed. */
-  leave: Timer | undefined
-  ahead: number
-  /** When its grant is likely to come, by the monotonic clock. */
-  likelyMs: number
-  parked: Timer | undefined
+/** Why calls wait although the limits have room: shared state was lost or is new, or calls are paced. */
+export type SlowedBy = 'stateMissed' | 'paced'
+
+export interface BookingOptions {
+  readonly port: BookingPort | MemoryPort
+  readonly clock: Clock
+  /** Names this client in shared state; new for every one, as calls may outlive theirs. */
+  readonly owner: string
+  readonly upstream: string
+  /** Names its state: that of the account at the vendor where several services share one. */
+  readonly state: string
+  /** From the policy in force. */
+  readonly rules: () => BookingRules
+  readonly onStoreFailure: () => OutageMode
+  /** How many replicas share the limits, if the application configured it. */
+  readonly replicas: number | undefined
+  readonly deadlineMs: number
+  readonly onFailure: (error: Error) => void
+  /** From now on nothing is granted, or calls are paced, for so long (ms): what was sent before is not known. */
+  readonly onSlowed: (by: SlowedBy, ms: number) => void
 }
 
 const nothing = (): void => {}
@@ -33,14 +42,15 @@ const recoveringMs = 100
 
 /** This process' side of the booking of one upstream: which calls wait here, and what becomes of those granted. */
 export class BookingClient {
-  readonly #options: BookerOptions
+  readonly #options: BookingOptions
   readonly #clock: Clock
   readonly #shared: BookingSide
   /** Decides while shared state cannot be reached, where something may be granted then. */
   #local: BookingSide | undefined
   #outage: OutageMode | undefined
   readonly #replicas: ReplicaCount
-  readonly #waiters = new Map<string, Waiter>()
+  readonly #waiting = new Map<string, WaitingCall>()
+  readonly #room: WaitingRoom
   #inFlight = 0
   /** The rules of the last exchange that was made for a grant in process. */
   #rulesSeen: BookingRules | undefined
@@ -53,13 +63,20 @@ export class BookingClient {
   #lastMs = 0
   #slowedBy: SlowedBy | undefined
 
-  constructor(options: BookerOptions) {
+  constructor(options: BookingOptions) {
     this.#options = options
     this.#clock = options.clock
     this.#replicas = new ReplicaCount(options.replicas)
+    this.#room = {
+      ...{ clock: options.clock, upstream: options.upstream },
+      request: (call) => this.#request(call),
+      left: ({ id }) => this.#waiting.delete(id),
+      cancel: (id) => this.#cancel(id),
+      drainMs: () => this.#drainMs(),
+    }
     const side: BookingSide = new BookingSide({
       ...options,
-      waiting: () => this.#bookAll(() => this.#shared),
+      waiting: () => this.#bookAll(side),
       onEnd: () => this.#ended(side),
       onReply: (reply, sentMs, receivedMs) => {
         this.#replicas.seen(reply.processes, sentMs)
@@ -73,7 +90,7 @@ export class BookingClient {
 
   /** How many calls of this process wait. */
   get waiting(): number {
-    return this.#waiters.size
+    return this.#waiting.size
   }
 
   /** How many calls of this process hold a grant and are not over. */
@@ -107,20 +124,20 @@ export class BookingClient {
       return nothing
     }
     // Calls that already wait here come first.
-    if (this.#waiters.size === 0 && this.#shared.inProcess && this.#grantNow(booking, observer, nowMs)) return nothing
+    if (this.#waiting.size === 0 && this.#shared.inProcess && this.#grantNow(booking, observer, nowMs)) return nothing
     const id = `${this.#options.owner}.${(++this.#sequence).toString(36)}`
-    const waiter: Waiter = { id, booking, observer, leave: undefined, ahead: 0, likelyMs: 0, parked: undefined }
-    if (this.#waiters.size >= this.#mostWaiting) {
-      this.#refuse(waiter, 'queue-full', this.#waiters.size, this.#drainMs())
+    const call = new WaitingCall(id, booking, observer, this.#room)
+    if (this.#waiting.size >= this.#mostWaiting) {
+      call.refuse('queue-full', this.#waiting.size, this.#drainMs())
       return nothing
     }
-    this.#waiters.set(id, waiter)
+    this.#waiting.set(id, call)
     // An answer takes no longer than this; only then is it certain that the call waits.
-    if (booking.maxWaitMs < this.#options.deadlineMs * 2) this.#armLeave(waiter)
-    this.#request(waiter)
+    if (booking.maxWaitMs < this.#options.deadlineMs * 2) call.armLeave()
+    this.#request(call)
     return () => {
-      if (!this.#waiters.has(id)) return
-      this.#forget(waiter)
+      if (!this.#waiting.has(id)) return
+      call.end()
       this.#cancel(id)
     }
   }
@@ -162,10 +179,10 @@ export class BookingClient {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    for (const waiter of [...this.#waiters.values()]) {
-      this.#forget(waiter)
-      this.#cancel(waiter.id)
-      waiter.observer.refused(new RefusedError('closed', this.#options.upstream))
+    for (const call of [...this.#waiting.values()]) {
+      call.end()
+      this.#cancel(call.id)
+      call.observer.refused(new RefusedError('closed', this.#options.upstream))
     }
     for (const timer of [this.#renewTimer, this.#askTimer]) this.#clock.clearTimeout(timer)
     const { loop } = this.#shared
@@ -181,109 +198,38 @@ export class BookingClient {
   /** Whether somebody waits for the end of a call: those who wait, or shared state for the last one of this process. */
   get #isAwaited(): boolean {
     if (this.#closed) return this.#inFlight === 0
-    const isWaiting = this.#waiters.size > 0 || (this.#last?.depth ?? 0) > 0
+    const isWaiting = this.#waiting.size > 0 || (this.#last?.depth ?? 0) > 0
     return isWaiting && this.#options.rules().limits.some(({ periodMs, key }) => periodMs === 0 || !isRequests(key))
   }
 
-  // Waiters
-
-  #request(waiter: Waiter): void {
-    waiter.parked = undefined
-    this.#shared.loop.add(this.#pending(waiter, this.#shared))
-    if (this.#local) this.#local.loop.add(this.#pending(waiter, this.#local))
+  #request(call: WaitingCall): void {
+    for (const side of [this.#shared, this.#local]) side?.loop.add(this.#pending(call, side))
   }
 
-  #pending(waiter: Waiter, side: BookingSide): PendingStep {
-    const settle = (result: StepResult | undefined): void => this.#booked(waiter, result, side)
+  #pending(call: WaitingCall, side: BookingSide): PendingStep {
+    const settle = (result: StepResult | undefined): void => {
+      if (result !== undefined && this.#waiting.has(call.id)) call.booked(result, side === this.#shared)
+    }
     // Made when it is sent: it states how long the call has waited.
-    return { step: () => this.#bookStep(waiter), settle, isKept: true }
+    return { step: () => call.bookStep(), settle, isKept: true }
   }
 
   /** All that wait here; those whose scope is paused book by themselves. */
-  #bookAll(side: () => BookingSide): PendingStep[] {
-    const waiters = [...this.#waiters.values()].filter(({ parked }) => parked === undefined)
-    return waiters.map((waiter) => this.#pending(waiter, side()))
-  }
-
-  #bookStep({ id, booking }: Waiter): BookStep {
-    const { tenant, caller, weight, priorityMs, arrivedMs, maxWaitMs, scope, units, arrivalMs, first } = booking
-    const waitedMs = Math.floor(this.#clock.monotonic() - arrivedMs)
-    return {
-      op: 'book',
-      id,
-      caller: caller || undefined,
-      tenant: tenant || undefined,
-      weight: weight === 1 ? undefined : weight,
-      priorityMs: priorityMs || undefined,
-      waitedMs,
-      maxWaitMs: Math.max(0, maxWaitMs - waitedMs),
-      arrivalUs: arrivalMs === undefined ? -1 : Math.ceil(arrivalMs * 1000),
-      scope: scope || undefined,
-      units: hasAny(units) ? units : undefined,
-      first,
-    }
-  }
-
-  #leftMs({ maxWaitMs, arrivedMs }: Booking): number {
-    return maxWaitMs - (this.#clock.monotonic() - arrivedMs)
-  }
-
-  #booked(waiter: Waiter, result: StepResult | undefined, side: BookingSide): void {
-    if (result === undefined || !this.#waiters.has(waiter.id)) return
-    if (result.is === 'paused') this.#park(waiter, result.ms)
-    else if (result.is === 'full' || result.is === 'too-long') {
-      const reason = result.is === 'full' ? 'queue-full' : 'wait-too-long'
-      this.#refuse(waiter, reason, result.ahead, result.earliestMs)
-    } else if (result.is === 'queued' && side === this.#shared) {
-      waiter.ahead = result.ahead
-      waiter.likelyMs = this.#clock.monotonic() + result.earliestMs
-      this.#armLeave(waiter)
-    }
-  }
-
-  /** Its scope is paused: it books again when the pause is over, at its old position in the queue. */
-  #park(waiter: Waiter, ms: number): void {
-    if (ms > this.#leftMs(waiter.booking)) this.#refuse(waiter, 'wait-too-long', 0, ms)
-    else {
-      this.#armLeave(waiter)
-      waiter.parked ??= this.#clock.setTimeout(() => this.#request(waiter), ms + 1)
-    }
-  }
-
-  #refuse(waiter: Waiter, reason: RefusalReason, ahead: number, retryAfterMs: number): void {
-    this.#forget(waiter)
-    const { tenant } = waiter.booking
-    const about = { retryAfterMs: Math.max(1, Math.ceil(retryAfterMs)), position: ahead + 1, tenant }
-    waiter.observer.refused(new RefusedError(reason, this.#options.upstream, about))
-  }
-
-  #armLeave(waiter: Waiter): void {
-    waiter.leave ??= this.#clock.setTimeout(() => this.#leaveQueue(waiter), Math.max(0, this.#leftMs(waiter.booking)))
-  }
-
-  #leaveQueue(waiter: Waiter): void {
-    this.#cancel(waiter.id)
-    const likelyMs = waiter.likelyMs - this.#clock.monotonic()
-    this.#refuse(waiter, 'wait-too-long', waiter.ahead, likelyMs > 0 ? likelyMs : this.#drainMs())
+  #bookAll(side: BookingSide): PendingStep[] {
+    return [...this.#waiting.values()].filter(({ isParked }) => !isParked).map((call) => this.#pending(call, side))
   }
 
   /** How long the calls that wait take, at the rate that the limits allow; at least until the next turn. */
   #drainMs(): number {
     const { limits } = this.#options.rules()
     const { depth = 0, recoveringMs = 0, pausedMs = 0 } = this.last ?? {}
-    const waiting = Math.max(depth, this.#waiters.size)
+    const waiting = Math.max(depth, this.#waiting.size)
     const rounds = limits.map(({ amount, periodMs }) => ((waiting + 1) * periodMs) / amount)
     return Math.max(1, recoveringMs, pausedMs, ...rounds)
   }
 
   #cancel(id: string): void {
-    for (const side of [this.#shared, this.#local]) side?.loop.add({ step: { op: 'cancel', id }, isKept: true })
-  }
-
-  #forget(waiter: Waiter): void {
-    this.#waiters.delete(waiter.id)
-    this.#clock.clearTimeout(waiter.leave)
-    this.#clock.clearTimeout(waiter.parked)
+    for (const side of [this.#shared, this.#local]) side?.loop.add(cancelStep(id))
   }
 
   #replied(side: BookingSide, reply: ExchangeReply, sentMs: number, receivedMs: number): void {
@@ -291,25 +237,22 @@ export class BookingClient {
     this.#lastMs = receivedMs
     if (side === this.#shared) this.#noticeSlow(reply)
     for (const { id, number } of reply.grants) {
-      const waiter = this.#waiters.get(id)
-      if (waiter === undefined) {
+      const call = this.#waiting.get(id)
+      this.#inFlight += 1
+      const grant = side.received(number, call?.booking, sentMs, receivedMs)
+      if (call === undefined) {
         // The caller has cancelled, or the other side was faster; this grant is not used.
-        this.#inFlight += 1
-        side.received(number, undefined, sentMs, receivedMs).cancel()
+        grant.cancel()
         continue
       }
-      this.#forget(waiter)
+      call.end()
       if (this.#local) (side === this.#shared ? this.#local : this.#shared).loop.add(cancelStep(id))
-      this.#inFlight += 1
-      waiter.observer.granted(side.received(number, waiter.booking, sentMs, receivedMs))
+      call.observer.granted(grant)
     }
-    for (const { id, ms } of reply.paused) {
-      const waiter = this.#waiters.get(id)
-      if (waiter) this.#park(waiter, ms)
-    }
+    for (const { id, ms } of reply.paused) this.#waiting.get(id)?.park(ms)
     for (const id of reply.voided) {
-      const waiter = this.#waiters.get(id)
-      if (waiter) side.loop.add(this.#pending(waiter, side))
+      const call = this.#waiting.get(id)
+      if (call) side.loop.add(this.#pending(call, side))
     }
     this.#armRenew()
     const inMs = reply.askInUs / 1000 - (receivedMs - sentMs)
@@ -325,7 +268,7 @@ export class BookingClient {
   // Outages
 
   #failed(error: Error): void {
-    for (const waiter of this.#waiters.values()) this.#armLeave(waiter)
+    for (const call of this.#waiting.values()) call.armLeave()
     this.#options.onFailure(error)
     if (this.#outage !== undefined || this.#closed) return
     const replicas = this.#replicas.known
@@ -340,7 +283,7 @@ export class BookingClient {
       ...this.#options,
       port: { name, exchange, close },
       rules: () => outageRules(mode, rules(), replicas) ?? none,
-      waiting: () => this.#bookAll(() => side),
+      waiting: () => this.#bookAll(side),
       onEnd: () => this.#ended(side),
       onReply: (reply, sentMs, receivedMs) => this.#replied(side, reply, sentMs, receivedMs),
       onFailure: nothing,
@@ -366,7 +309,7 @@ export class BookingClient {
     // While anything is taken, the logs of long limits are copied in case shared state is lost. A queue is looked at
     // until it is empty.
     const isUsed = this.#last && (this.#last.depth > 0 || this.#last.used.some((units) => units > 0))
-    if (this.#closed || (this.#waiters.size === 0 && this.#shared.isIdle && !isUsed)) return
+    if (this.#closed || (this.#waiting.size === 0 && this.#shared.isIdle && !isUsed)) return
     this.#renewTimer = this.#clock.setTimeout(() => this.#shared.loop.exchangeSoon(), renewMs)
     this.#renewTimer.unref?.()
   }
@@ -374,15 +317,10 @@ export class BookingClient {
   /** Asks when the first call that waits here can have its turn. Nobody wakes it up. */
   #armAsk(side: BookingSide, inMs: number): void {
     this.#clock.clearTimeout(this.#askTimer)
-    if (this.#closed || this.#waiters.size === 0) return
+    if (this.#closed || this.#waiting.size === 0) return
     this.#askTimer = this.#clock.setTimeout(() => side.loop.exchangeSoon(), Math.max(0, Math.ceil(inMs + 0.3)))
     this.#askTimer.unref?.()
   }
-}
-
-function hasAny(units: Units): boolean {
-  for (const _ in units) return true
-  return false
 }
 
 const isRequests = (key: string): boolean => unitOf(key) === 'requests'

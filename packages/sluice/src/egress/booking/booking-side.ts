@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Booking } from './booker.ts'
 import { mirrorLastsUs, mostSilenceUs } from './constants.ts'
 import { unitOf } from './engine/log.ts'
 import type { GrantRecord } from './engine/state.ts'
@@ -7,6 +6,7 @@ import { ExchangeLoop, type ExchangeLoopOptions, type PendingStep } from './exch
 import { Grant, type GrantOwner } from './grant.ts'
 import type { InProcessBooking } from './memory-port.ts'
 import type { ExchangeReply, StepResult } from './messages.ts'
+import type { Booking } from './waiting-call.ts'
 
 type LoopOptions = Omit<ExchangeLoopOptions, 'ended' | 'reports' | 'known'>
 

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../core/duration.ts'
-import type { BookingObserver } from '../booking/booker.ts'
 import type { Grant } from '../booking/grant.ts'
+import type { BookingObserver } from '../booking/waiting-call.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { ConnectionUser } from '../connection/connections.ts'
 import type { CallOptions } from '../egress.ts'
