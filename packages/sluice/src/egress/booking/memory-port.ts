@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { mayPass } from './engine/book.ts'
-import { type Decider, fits } from './engine/capacity.ts'
+import { type Decider, deciderOf, fits } from './engine/capacity.ts'
 import { exchange } from './engine/exchange.ts'
 import { enterCall, grantsOf, move, settle, takeOutOfAll } from './engine/grants.ts'
 import { limitsInForce } from './engine/limits.ts'
@@ -60,7 +60,7 @@ export function memoryPort(clock: Clock, marker = 'm'): MemoryPort {
       const known = stateOf(upstream)
       const reply = exchange(known.state, asked, timeUs(clock.monotonic()))
       // With the limits in force at this exchange.
-      known.by = { state: known.state, rules: asked.rules, limits: limitsInForce(known.state), reserved: new Map() }
+      known.by = deciderOf(known.state, asked.rules, limitsInForce(known.state))
       return reply
     },
     inProcess(upstream, owner) {
@@ -93,15 +93,15 @@ export function memoryPort(clock: Clock, marker = 'm'): MemoryPort {
  * clock decide.
  */
 function grantNow(by: Decider, owner: string, call: DirectCall, nowUs: number): GrantRecord | undefined {
-  const { state, rules } = by
+  const { state } = by
   const record = state.owners.get(owner)
   if (record === undefined || record.isGone || state.pauses.size > 0 || !mayPass(state, owner)) return undefined
   advanceTo(by, nowUs)
   if (!fits(by, call.units)) return undefined
   record.seenUs = state.time.verifiedUs
-  if (call.first) payRetry(state, rules)
+  if (call.first) payRetry(by)
   const arrivalUs = call.arrivalMs === undefined ? -1 : Math.ceil(call.arrivalMs * 1000)
-  return enterCall(by, record, 0, call.units, arrivalUs, '')
+  return enterCall(by, record, 0, { id: '', units: call.units, arrivalUs })
 }
 
 /** The call of a grant has arrived at another moment than was entered. */
@@ -118,12 +118,9 @@ function settleNow(by: Decider, record: GrantRecord, units: Units | undefined, n
   else takeOutOfAll(by, record)
 }
 
-function advanceTo({ state, limits }: Decider, nowUs: number): void {
-  const { time, logs } = state
+function advanceTo({ state, logged }: Decider, nowUs: number): void {
+  const { time } = state
   time.timeUs = Math.max(time.timeUs, nowUs)
   time.verifiedUs = time.timeUs
-  for (const limit of limits) {
-    const log = logs.get(limit.key)
-    if (log) expire(log, limit, time.verifiedUs)
-  }
+  for (const { limit, log } of logged) expire(log, limit, time.verifiedUs)
 }

@@ -1,5 +1,5 @@
-import type { BookStep, Exchange, ExchangeReply, StepResult, Units } from '../messages.ts'
-import { chargeOf, type Decider, fits, turnInUs } from './capacity.ts'
+import type { BookStep, StepResult, Units } from '../messages.ts'
+import { chargeOf, type Decider, type Exchanging, fits, turnInUs } from './capacity.ts'
 import { grant } from './grants.ts'
 import { pausedMs, payRetry } from './pauses.ts'
 import { aheadOf, dequeue, enqueue, type FairQueue, refund, waitingOf } from './queue.ts'
@@ -7,21 +7,16 @@ import type { UpstreamState } from './state.ts'
 import type { WaiterRecord } from './tenant-queue.ts'
 
 /** Requests a grant: at once where there is room and nobody waits, otherwise by waiting. */
-export function book(
-  by: Decider,
-  asked: Exchange,
-  step: BookStep,
-  grants: ExchangeReply['grants'][number][],
-): StepResult {
-  const { state, rules } = by
+export function book(by: Exchanging, step: BookStep): StepResult {
+  const { state, asked } = by
   const known = state.waiters.get(step.id)
   if (known !== undefined) return { is: 'queued', ...waitOf(by, known) }
   const ms = step.scope ? pausedMs(state, step.scope) : 0
   if (ms > 0) return { is: 'paused', ms }
-  if (step.first) payRetry(state, rules)
+  if (step.first) payRetry(by)
   const waiter = waiterOf(by, asked.owner, step)
   if (mayPass(state, asked.owner) && fits(by, waiter.units)) {
-    grants.push({ id: step.id, number: grant(by, asked, waiter) })
+    grant(by, waiter)
     return { is: 'ok' }
   }
   const wait = waitOf(by, waiter)
@@ -38,7 +33,7 @@ export function mayPass({ queue, due }: UpstreamState, owner: string): boolean {
   return queue.waiting === 0 && !due.some(({ waiter }) => waiter.owner === owner)
 }
 
-export function waiterOf({ state, limits }: Decider, owner: string, step: BookStep): WaiterRecord {
+function waiterOf({ state, limits }: Decider, owner: string, step: BookStep): WaiterRecord {
   const { id, caller = '', tenant = '', scope = '', units = {}, arrivalUs, waitedMs, priorityMs = 0, weight = 1 } = step
   const order = Math.floor(state.time.verifiedUs / 1000) - Math.floor(waitedMs) - priorityMs
   const charges = { charge: chargeOf(limits, units, 1), tenantCharge: chargeOf(limits, units, weight) }
@@ -82,9 +77,9 @@ function isFull({ state, rules }: Decider, { caller, tenant }: WaiterRecord): bo
 }
 
 /** Takes a waiter out of the queue, or out of those whose turn it is. */
-export function cancel(state: UpstreamState, owner: string, id: string): StepResult {
+export function cancel({ state, asked }: Exchanging, id: string): StepResult {
   const waiter = state.waiters.get(id)
-  if (waiter?.owner !== owner) return { is: 'gone' }
+  if (waiter?.owner !== asked.owner) return { is: 'gone' }
   state.waiters.delete(id)
   if (!dequeue(state.queue, waiter)) {
     state.due = state.due.filter((each) => each.waiter !== waiter)

@@ -1,16 +1,38 @@
 import { rampUs } from '../constants.ts'
-import type { BookedLimit, BookingRules, Units } from '../messages.ts'
+import type { BookedLimit, BookingRules, Exchange, ExchangeReply, Units } from '../messages.ts'
 import { pacedUntilUs } from './limits.ts'
-import { freeInUs, type Limit } from './log.ts'
-import type { UpstreamState } from './state.ts'
+import { freeInUs, type Limit, type LimitLog } from './log.ts'
+import type { GrantRecord, OwnerRecord, UpstreamState } from './state.ts'
 
-/** What is decided by in one exchange. */
+/** What is decided by. */
 export interface Decider {
   readonly state: UpstreamState
-  readonly limits: readonly Limit[]
   readonly rules: BookingRules
+  readonly limits: readonly Limit[]
+  /** The limits with a period. */
+  readonly logged: readonly { readonly limit: Limit; readonly log: LimitLog }[]
   /** Units by limit that are kept for waiters of other processes whose turn it is. */
   readonly reserved: Map<string, number>
+}
+
+/** One exchange while it runs. */
+export interface Exchanging extends Decider {
+  readonly asked: Exchange
+  readonly owner: OwnerRecord
+  /** The grants of its process by name. */
+  readonly own: Map<string, GrantRecord>
+  /** What it gives to its process. */
+  readonly grants: ExchangeReply['grants'][number][]
+  readonly paused: ExchangeReply['paused'][number][]
+}
+
+/** Decides by the limits in force, whose logs are there. */
+export function deciderOf(state: UpstreamState, rules: BookingRules, limits: readonly Limit[]): Decider {
+  const logged = limits.flatMap((limit) => {
+    const log = state.logs.get(limit.key)
+    return log ? [{ limit, log }] : []
+  })
+  return { state, rules, limits, logged, reserved: new Map() }
 }
 
 /** What a call takes of a limit. One that needs more than the whole limit takes all of it. */

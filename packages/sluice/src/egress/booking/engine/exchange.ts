@@ -1,8 +1,8 @@
 import { goneUs, statedUs } from '../constants.ts'
 import type { Exchange, ExchangeReply, RegisterStep, Step, StepResult } from '../messages.ts'
 import { book, cancel } from './book.ts'
-import { closedUs, type Decider, usedOf } from './capacity.ts'
-import { giveBack, register, report, voidUnreceived } from './grants.ts'
+import { closedUs, type Decider, deciderOf, type Exchanging, usedOf } from './capacity.ts'
+import { giveBack, grantsOf, register, report, voidUnreceived } from './grants.ts'
 import { keepLogs, limitsInForce, limitsText, pacedUntilUs } from './limits.ts'
 import { limitOf } from './log.ts'
 import { forgetPauses, pause, pausedMs, takeRetry, widen } from './pauses.ts'
@@ -53,23 +53,26 @@ export function exchange(
   const owner = seeOwner(state, asked)
   const limits = limitsInForce(state)
   keepLogs(state, limits)
-  const by: Decider = { state, limits, rules: asked.rules, reserved: new Map() }
+  const decider = deciderOf(state, asked.rules, limits)
+  const by: Exchanging = { ...decider, asked, owner, own: grantsOf(state, asked.owner), grants: [], paused: [] }
   if (wasSetBack) sharing.cutAll(by)
   if (state.time.verifiedUs >= state.widenedUntilUs) state.widenedUs = 0
   dropGone(by)
-  const voided = voidUnreceived(by, asked)
-  reserveDue(by, asked.owner)
-  const given = { grants: [] as ExchangeReply['grants'][number][], paused: [] as ExchangeReply['paused'][number][] }
+  const voided = voidUnreceived(by)
+  reserveDue(by)
   const isNew = before === undefined || before.isGone
   const results = asked.steps.map((step) =>
-    step.op === 'register' ? sharing.register(by, asked.owner, step, isNew) : run(by, asked, step, given.grants),
+    step.op === 'register' ? sharing.register(by, step, isNew) : run(by, step),
   )
   // Its calls that were voided come first; they are booked again at once.
-  const askInUs = voided.length > 0 ? 0 : giveTurns(by, asked, given)
-  if (owner.hasLeft && owner.granted <= owner.ended) forget(state, asked.owner)
+  const askInUs = voided.length > 0 ? 0 : giveTurns(by)
+  if (owner.hasLeft && owner.granted <= owner.ended) {
+    state.owners.delete(asked.owner)
+    state.grants.delete(asked.owner)
+  }
   forgetPauses(state)
   const mirrors = asked.mirror ? sharing.copyLogs(by) : []
-  return replyOf(state, asked, { known: true, results, ...given, voided, askInUs, mirrors })
+  return replyOf(state, asked, { known: true, results, grants: by.grants, paused: by.paused, voided, askInUs, mirrors })
 }
 
 /** The process is here, and states its limits. */
@@ -82,30 +85,24 @@ function seeOwner({ owners, time }: UpstreamState, { owner, no, ended, rules }: 
   return next
 }
 
-function run(
-  by: Decider,
-  asked: Exchange,
-  step: Exclude<Step, RegisterStep>,
-  grants: ExchangeReply['grants'][number][],
-): StepResult {
-  const { state, rules, limits } = by
+function run(by: Exchanging, step: Exclude<Step, RegisterStep>): StepResult {
   switch (step.op) {
     case 'book':
-      return book(by, asked, step, grants)
+      return book(by, step)
     case 'cancel':
-      return cancel(state, asked.owner, step.id)
+      return cancel(by, step.id)
     case 'back':
-      return giveBack(by, asked.owner, step.grant)
+      return giveBack(by, step.grant)
     case 'report':
-      return report(by, asked.owner, step)
+      return report(by, step)
     case 'pause':
       return pause(by, step)
     case 'refusedWithRoom':
-      return widen(state, limits)
+      return widen(by)
     case 'retry':
-      return takeRetry(state, rules)
+      return takeRetry(by)
     case 'leave':
-      state.owners.get(asked.owner)!.hasLeft = true
+      by.owner.hasLeft = true
       return { is: 'ok' }
   }
 }
@@ -126,12 +123,6 @@ function dropGone({ state, rules }: Decider): void {
     const isOver = owner.granted <= owner.ended || silentUs >= rules.timeoutMs * 1000
     if (silentUs >= statedUs && isOver) state.owners.delete(name)
   }
-}
-
-/** A process that has left and has nothing in flight. */
-function forget(state: UpstreamState, owner: string): void {
-  state.owners.delete(owner)
-  state.grants.delete(owner)
 }
 
 function replyOf(

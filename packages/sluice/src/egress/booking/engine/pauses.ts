@@ -1,7 +1,6 @@
 import { writeByMs } from '../constants.ts'
-import type { BookingRules, PauseStep, StepResult } from '../messages.ts'
+import type { PauseStep, StepResult } from '../messages.ts'
 import type { Decider } from './capacity.ts'
-import type { Limit } from './log.ts'
 import type { UpstreamState } from './state.ts'
 
 const firstMs = 1000
@@ -13,8 +12,9 @@ const grainUs = 1_000_000
  * Pauses a scope; the empty scope is the whole upstream. Calls that were in flight when the pause began belong to the
  * same event: they neither lengthen it, unless the vendor asks for clearly more, nor count as another refusal.
  */
-export function pause({ state, limits }: Decider, step: PauseStep): StepResult {
-  if (isLogged(state, limits, step)) return { is: 'no' }
+export function pause(by: Decider, step: PauseStep): StepResult {
+  const { state } = by
+  if (isLogged(by, step)) return { is: 'no' }
   const nowUs = state.time.verifiedUs
   const before = state.pauses.get(step.scope)
   const isSameEvent = before !== undefined && nowUs - step.sentAgoMs * 1000 <= before.startedUs
@@ -38,13 +38,12 @@ export function pause({ state, limits }: Decider, step: PauseStep): StepResult {
  * Whether a success that reports nothing left tells only what a log knows: it was full after the call was granted, and
  * the period is as long as the vendor says, in whole seconds. The log counts until each call's own period is over.
  */
-function isLogged({ logs, time }: UpstreamState, limits: readonly Limit[], step: PauseStep): boolean {
-  if (step.refused || step.scope !== '') return false
-  const grantedUs = time.verifiedUs - (step.sentAgoMs + writeByMs) * 1000
-  return limits.some(({ key, periodMs }) => {
-    const fullUs = logs.get(key)?.fullUs ?? 0
-    return fullUs >= grantedUs && fullUs > 0 && step.ms <= Math.ceil(periodMs / 1000) * 1000
-  })
+function isLogged({ state, logged }: Decider, { refused, scope, ms, sentAgoMs }: PauseStep): boolean {
+  const grantedUs = Math.max(1, state.time.verifiedUs - (sentAgoMs + writeByMs) * 1000)
+  const isKnown = logged.some(
+    ({ limit, log }) => log.fullUs >= grantedUs && ms <= Math.ceil(limit.periodMs / 1000) * 1000,
+  )
+  return !refused && scope === '' && isKnown
 }
 
 /** How much longer a scope is paused; 0 when it is not. */
@@ -62,7 +61,7 @@ export function forgetPauses({ pauses, time }: UpstreamState): void {
 const mostTokens = 100_000
 
 /** One retry of the fleet's budget, charged when it is decided. */
-export function takeRetry(state: UpstreamState, rules: BookingRules): StepResult {
+export function takeRetry({ state, rules }: Decider): StepResult {
   const nowUs = state.time.verifiedUs
   const passedUs = Math.max(0, nowUs - state.retryUs)
   state.retryUs = nowUs
@@ -73,7 +72,7 @@ export function takeRetry(state: UpstreamState, rules: BookingRules): StepResult
 }
 
 /** What each first try adds to the budget. */
-export function payRetry(state: UpstreamState, rules: BookingRules): void {
+export function payRetry({ state, rules }: Decider): void {
   state.retryTokens = Math.min(mostTokens, state.retryTokens + rules.retryPerCall)
 }
 
@@ -85,12 +84,11 @@ const sameRefusalUs = 1_000_000
  * The vendor refused although the log had room: from now on requests count as longer on their way, twice as long with
  * each refusal, at most a quarter of the shortest period.
  */
-export function widen(state: UpstreamState, limits: readonly Limit[]): StepResult {
+export function widen({ state, logged }: Decider): StepResult {
   const nowUs = state.time.verifiedUs
-  const periods = limits.map(({ periodMs }) => periodMs * 1000).filter((us) => us > 0)
-  if (periods.length === 0) return { is: 'no' }
+  if (logged.length === 0) return { is: 'no' }
   if (state.widenedUs > 0 && nowUs < state.widenedUntilUs - widenedForUs + sameRefusalUs) return { is: 'no' }
-  const shortestUs = Math.min(...periods)
+  const shortestUs = Math.min(...logged.map(({ limit }) => limit.periodMs * 1000))
   const before = nowUs < state.widenedUntilUs ? state.widenedUs : 0
   state.widenedUs = Math.min(Math.floor(shortestUs / 4), Math.max(Math.floor(shortestUs / 20), before * 2))
   state.widenedUntilUs = nowUs + widenedForUs

@@ -1,6 +1,5 @@
 import { claimUs, silentUs } from '../constants.ts'
-import type { Exchange, ExchangeReply } from '../messages.ts'
-import { costOf, type Decider, fits, turnInUs } from './capacity.ts'
+import { costOf, type Decider, type Exchanging, fits, turnInUs } from './capacity.ts'
 import { grant } from './grants.ts'
 import { pausedMs } from './pauses.ts'
 import { charge, dequeue, firstWaiter, leastAhead } from './queue.ts'
@@ -9,17 +8,11 @@ import type { WaiterRecord } from './tenant-queue.ts'
 /** So many turns are given in one exchange, so that none takes long; then the process asks again at once. */
 export const mostTurns = 128
 
-/** What the turns of an exchange gave to its process. */
-interface Given {
-  readonly grants: ExchangeReply['grants'][number][]
-  readonly paused: ExchangeReply['paused'][number][]
-}
-
 /** Keeps units for waiters of other processes whose turn it is, for as long as those may still ask. */
-export function reserveDue(by: Decider, owner: string): void {
+export function reserveDue(by: Exchanging): void {
   const { due, time } = by.state
   for (const { waiter, sinceUs } of due) {
-    if (waiter.owner !== owner && time.verifiedUs - sinceUs <= claimUs) reserve(by, waiter)
+    if (waiter.owner !== by.asked.owner && time.verifiedUs - sinceUs <= claimUs) reserve(by, waiter)
   }
 }
 
@@ -33,12 +26,12 @@ function reserve({ limits, reserved }: Decider, { units }: WaiterRecord): void {
  * units are kept for it; after that it is passed over, and is first when its process asks again. Returns when to ask
  * again.
  */
-export function giveTurns(by: Decider, asked: Exchange, given: Given): number {
-  const { state } = by
+export function giveTurns(by: Exchanging): number {
+  const { state, asked } = by
   let first: WaiterRecord | undefined
   const mine = state.due.filter(({ waiter }) => waiter.owner === asked.owner)
   for (const { waiter } of mine) {
-    if (giveOwn(by, asked, waiter, given) === 'full') {
+    if (giveOwn(by, waiter) === 'full') {
       first = waiter
       break
     }
@@ -53,7 +46,7 @@ export function giveTurns(by: Decider, asked: Exchange, given: Given): number {
       dequeue(state.queue, waiter)
       state.waiters.delete(waiter.id)
     } else if (waiter.owner === asked.owner) {
-      const turn = giveOwn(by, asked, waiter, given)
+      const turn = giveOwn(by, waiter)
       if (turn === 'full') break
       if (turn === 'granted') charge(state.queue, waiter)
       dequeue(state.queue, waiter)
@@ -71,12 +64,12 @@ export function giveTurns(by: Decider, asked: Exchange, given: Given): number {
 }
 
 /** The turn of a waiter of the asking process. */
-function giveOwn(by: Decider, asked: Exchange, waiter: WaiterRecord, given: Given): 'granted' | 'paused' | 'full' {
+function giveOwn(by: Exchanging, waiter: WaiterRecord): 'granted' | 'paused' | 'full' {
   const { state } = by
   const ms = waiter.scope === '' ? 0 : pausedMs(state, waiter.scope)
   if (ms === 0 && !fits(by, waiter.units)) return 'full'
   state.waiters.delete(waiter.id)
-  if (ms === 0) given.grants.push({ id: waiter.id, number: grant(by, asked, waiter) })
-  else given.paused.push({ id: waiter.id, ms })
+  if (ms === 0) grant(by, waiter)
+  else by.paused.push({ id: waiter.id, ms })
   return ms === 0 ? 'granted' : 'paused'
 }

@@ -1,7 +1,7 @@
 import { holdUs, mirrorLastsUs, mostSilenceUs } from '../constants.ts'
-import { type Decider } from '../engine/capacity.ts'
+import type { Decider, Exchanging } from '../engine/capacity.ts'
 import type { Sharing } from '../engine/exchange.ts'
-import { grantsOf, move, register } from '../engine/grants.ts'
+import { move, register } from '../engine/grants.ts'
 import { pacedUntilUs } from '../engine/limits.ts'
 import { enter, type Limit, type LimitLog, limitOf } from '../engine/log.ts'
 import { newState, type UpstreamState } from '../engine/state.ts'
@@ -20,18 +20,17 @@ export const onServer: Sharing = {
  * Where an earlier state was kept, as after a failover, calls that it granted are still in its logs; what has arrived
  * is moved. All others are in no log, except in that of a long limit of which a copy was registered.
  */
-function registerOnServer(by: Decider, owner: string, step: RegisterStep, isNew: boolean): StepResult {
-  const { state } = by
+function registerOnServer(by: Exchanging, step: RegisterStep, isNew: boolean): StepResult {
+  const { state, own } = by
   const { timeUs, verifiedUs } = state.time
   if (isNew && verifiedUs < state.openUs) enterMirrors(by, step)
-  const own = grantsOf(state, owner)
   const kept = new Map(isNew ? own : [])
   const unknown = step.grants.filter(({ grant, inUs }) => {
     const before = kept.get(grant)
     if (before && inUs <= 0 && timeUs + inUs < before.arrivesUs) move(by, before, timeUs + inUs)
     return !kept.delete(grant)
   })
-  register(by, owner, { ...step, grants: unknown }, isNew)
+  register(by, { ...step, grants: unknown }, isNew)
   // What the process has forgotten has arrived.
   for (const [name, record] of kept) {
     if (timeUs < record.arrivesUs) move(by, record, timeUs)
@@ -41,25 +40,21 @@ function registerOnServer(by: Decider, owner: string, step: RegisterStep, isNew:
 }
 
 /** The first copy of each long limit that is recent enough; with it the log is as complete as it was. */
-function enterMirrors({ state, limits }: Decider, { mirrors }: RegisterStep): void {
+function enterMirrors({ state, logged }: Decider, { mirrors }: RegisterStep): void {
   const { timeUs } = state.time
-  for (const { key, agoUs, completeUs, entries } of mirrors) {
-    const log = state.logs.get(key)
-    const limit = limits.find((each) => each.key === key)
-    if (!log || !limit || log.mirroredUs > 0 || agoUs > mirrorLastsUs) continue
-    log.mirroredUs = timeUs - agoUs
-    log.sinceUs = completeUs < 0 ? 0 : Math.max(1, log.mirroredUs - completeUs)
-    for (const [inUs, units] of entries) enter(log, limit, timeUs + inUs, units, timeUs + inUs)
-  }
+  for (const { key, agoUs, completeUs, entries } of mirrors)
+    for (const { limit, log } of logged) {
+      if (limit.key !== key || log.mirroredUs > 0 || agoUs > mirrorLastsUs) continue
+      log.mirroredUs = timeUs - agoUs
+      log.sinceUs = completeUs < 0 ? 0 : Math.max(1, log.mirroredUs - completeUs)
+      for (const [inUs, units] of entries) enter(log, limit, timeUs + inUs, units, timeUs + inUs)
+    }
 }
 
 /** Shared time was set back: what was entered before counts too long. All calls were granted before now. */
-function cutAll({ state, limits, rules }: Decider): void {
+function cutAll({ state, logged, rules }: Decider): void {
   const latestUs = Math.max(state.time.timeUs + holdUs + rules.arrivalMs * 1000, state.longUntilUs)
-  for (const limit of limits) {
-    const log = state.logs.get(limit.key)
-    if (log) cutLog(log, limit, latestUs)
-  }
+  for (const { limit, log } of logged) cutLog(log, limit, latestUs)
   for (const own of state.grants.values())
     for (const record of own.values()) record.arrivesUs = Math.min(record.arrivesUs, latestUs)
 }
@@ -75,17 +70,13 @@ function cutLog(log: LimitLog, limit: Limit, latestUs: number): void {
 }
 
 /** The logs of limits that are longer than the silence after a loss. */
-function copyLogs({ state, limits, rules }: Decider): ExchangeReply['mirrors'] {
-  const isLong = (limit: Limit): boolean => {
-    const log = state.logs.get(limit.key)
-    const lastsUs = holdUs + rules.arrivalMs * 1000 + limit.countedUs
-    return log !== undefined && lastsUs > mostSilenceUs
-  }
-  return limits.filter(isLong).map((limit) => {
-    const { entries, sinceUs } = state.logs.get(limit.key)!
-    const { timeUs, verifiedUs } = state.time
-    const completeUs = verifiedUs < pacedUntilUs(state.logs.get(limit.key)!, limit) ? Math.max(0, timeUs - sinceUs) : -1
-    return { key: limit.key, completeUs, entries: entries.map(({ arrivesUs, units }) => [arrivesUs - timeUs, units]) }
+function copyLogs({ state, logged, rules }: Decider): ExchangeReply['mirrors'] {
+  const { timeUs, verifiedUs } = state.time
+  const long = logged.filter(({ limit }) => holdUs + rules.arrivalMs * 1000 + limit.countedUs > mostSilenceUs)
+  return long.map(({ limit, log }) => {
+    const completeUs = verifiedUs < pacedUntilUs(log, limit) ? Math.max(0, timeUs - log.sinceUs) : -1
+    const entries = log.entries.map(({ arrivesUs, units }) => [arrivesUs - timeUs, units] as const)
+    return { key: limit.key, completeUs, entries }
   })
 }
 
