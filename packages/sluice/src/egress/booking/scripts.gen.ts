@@ -35,7 +35,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: '1197c29c9ec3917f21bf5a8f73b9de7ac6313a81',
+  sha1: 'f548f846c7fd4a3189032ca025c6851f97587bd3',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -140,8 +140,9 @@ local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
 return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
 end
 local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
-local function enter(log, limit, at, units, least)
+local function enter(limit, at, units, least)
 if units <= 0 then return end
+local log = limit.log
 local arrives, e = place_of(limit, at), log.entries
 local to = #e + 1
 while to > 1 and e[to - 3] > arrives do to = to - 3 end
@@ -157,7 +158,8 @@ end
 local function remove_at(e, at)
 for to = at, #e do e[to] = e[to + 3] end
 end
-local function take_out(log, limit, at, units)
+local function take_out(limit, at, units)
+local log = limit.log
 local arrives, e = place_of(limit, at), log.entries
 for i = #e - 2, 1, -3 do
 if e[i] == arrives then
@@ -169,8 +171,9 @@ end
 end
 return 0
 end
-local function expire(log, limit)
-local past, e, gone = now - limit.counted, log.entries, 0
+local function expire(limit)
+local log, past, gone = limit.log, now - limit.counted, 0
+local e = log.entries
 while e[gone + 1] and e[gone + 1] <= past do
 log.total = log.total - e[gone + 2]
 gone = gone + 3
@@ -180,14 +183,14 @@ log.changed, log.frees = true, nil
 local size = #e
 for at = 1, size do e[at] = e[at + gone] end
 end
-local function cut_log(log, limit, latest)
-local e, late = log.entries, {}
+local function cut_log(limit, latest)
+local log, e, late = limit.log, limit.log.entries, {}
 while #e > 0 and e[#e - 2] > latest do
 late[#late + 1] = { e[#e - 1], e[#e] }
 log.total = log.total - e[#e - 1]
 e[#e], e[#e - 1], e[#e - 2] = nil, nil, nil
 end
-for i = #late, 1, -1 do enter(log, limit, latest, late[i][1], late[i][2]) end
+for i = #late, 1, -1 do enter(limit, latest, late[i][1], late[i][2]) end
 end
 local function frees_of(log)
 local frees, e, sum = {}, log.entries, 0
@@ -199,8 +202,9 @@ free[4] = sum
 end
 return frees
 end
-local function free_in(log, limit, units, give_back)
+local function free_in(limit, units, give_back)
 if units <= 0 then return 0 end
+local log = limit.log
 local rounds = floor((units - 1) / limit.amount)
 local left, into = units - rounds * limit.amount, limit.counted
 log.frees = log.frees or frees_of(log)
@@ -235,7 +239,7 @@ for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount)
 table.sort(found, function(a, b) return a.key < b.key end)
 return found
 end
-local logs, limits = {}, {}
+local logs, limits, logged = {}, {}, {}
 local function read_log(key)
 local l = load('l' .. key)
 return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4], full = l[5] or 0 }
@@ -251,10 +255,11 @@ elseif source.period < limit.period then if other.period > source.period then so
 elseif other.period >= limit.period and other.period < source.period then source = other end
 end
 end
+limit.log = log
 if not source then return log end
 local known = logs[source.key]
 local e = known.entries
-for i = 1, #e, 3 do enter(log, limit, e[i], e[i + 1], e[i + 2]) end
+for i = 1, #e, 3 do enter(limit, e[i], e[i + 1], e[i + 2]) end
 log.since = source.period >= limit.period and known.since or max(known.since, now - source.period * 1000)
 return log
 end
@@ -291,7 +296,13 @@ end
 end
 meta.limits = keys
 end
-for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key], limit) end end
+for _, limit in ipairs(limits) do
+limit.log = logs[limit.key]
+if limit.log then
+logged[#logged + 1] = limit
+expire(limit)
+end
+end
 end
 local function save_logs()
 for key, log in pairs(logs) do
@@ -304,24 +315,24 @@ if limit.unit == 'requests' then return 1 end
 return min(units[limit.unit] or 1, limit.amount)
 end
 local function used_of(limit)
-if limit.period > 0 then return logs[limit.key] and logs[limit.key].total or 0 end
+if limit.period > 0 then return limit.log and limit.log.total or 0 end
 local in_flight = 0
 for _, o in pairs(owners) do in_flight = in_flight + max(0, o.granted - o.ended) end
 return in_flight
 end
-local function paced_until(log, limit) return log.since == 0 and 0 or log.since + limit.counted end
+local function paced_until(limit) return limit.log.since == 0 and 0 or limit.log.since + limit.counted end
 local function is_ramping()
 local p = pauses['']
 return p and p.refused and now < p.until_us + 4000000 and p
 end
 local function allowed(limit)
-local log, most = logs[limit.key], limit.amount
-if not log then return most end
+local most = limit.amount
+if not limit.log then return most end
 local p = is_ramping()
 if p then most = max(1, floor(limit.amount * (0.25 + 0.75 * (now - p.until_us) / 4000000))) end
-if now >= paced_until(log, limit) then return most end
+if now >= paced_until(limit) then return most end
 if rules.afterLoss == 'wait' then return 0 end
-return min(most, max(1, floor(limit.amount * (now - log.since) / limit.counted)))
+return min(most, max(1, floor(limit.amount * (now - limit.log.since) / limit.counted)))
 end
 local function closed_us() return max(0, meta.open - now, (pauses[''] and pauses[''].until_us or 0) - now) end
 local function fits(units)
@@ -332,21 +343,20 @@ if taken + cost_of(limit, units) > most and (taken > 0 or most <= 0) then return
 end
 return true
 end
-local function paced_in(log, limit, wanted)
-local left = paced_until(log, limit) - now
+local function paced_in(limit, wanted)
+local left = paced_until(limit) - now
 if left <= 0 then return 0 end
 if rules.afterLoss == 'wait' then return left end
 if wanted <= 1 then return 0 end
-return max(0, log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
+return max(0, limit.log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
 end
 local function turn_in(units, ahead, ahead_units, least)
 local into = closed_us()
 for _, limit in ipairs(limits) do
 local before = limit.unit == 'requests' and ahead or ahead_units[limit.unit] or 0
 local wanted = used_of(limit) + (least and 0 or reserved[limit.key] or 0) + before + cost_of(limit, units)
-local log = logs[limit.key]
-if log then
-into = max(into, free_in(log, limit, wanted - limit.amount, least), paced_in(log, limit, wanted))
+if limit.log then
+into = max(into, free_in(limit, wanted - limit.amount, least), paced_in(limit, wanted))
 if not least and is_ramping() and wanted > allowed(limit) then into = max(into, 100000) end
 elseif wanted > limit.amount and not least then
 into = max(into, 10000)
@@ -369,10 +379,9 @@ return min(3000000, 1000000 + rules.arrivalMs * 1000 + counted)
 end
 local function is_logged(step)
 if step.refused or step.scope ~= '' then return false end
-local granted = now - (step.sentAgoMs + 500) * 1000
-for _, limit in ipairs(limits) do
-local full = logs[limit.key] and logs[limit.key].full or 0
-if full >= granted and full > 0 and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
+local granted = max(1, now - (step.sentAgoMs + 500) * 1000)
+for _, limit in ipairs(logged) do
+if limit.log.full >= granted and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
 end
 return false
 end
@@ -409,9 +418,9 @@ meta.tokens = meta.tokens - 1000
 return { 'ok' }
 end
 local function widen()
+if #logged == 0 then return { 'no' } end
 local shortest = math.huge
-for _, limit in ipairs(limits) do if limit.period > 0 then shortest = min(shortest, limit.period * 1000) end end
-if shortest == math.huge then return { 'no' } end
+for _, limit in ipairs(logged) do shortest = min(shortest, limit.period * 1000) end
 if meta.widened > 0 and now < meta.widened_until - 600000000 + 1000000 then return { 'no' } end
 local before = now < meta.widened_until and meta.widened or 0
 meta.widened = min(floor(shortest / 4), max(floor(shortest / 20), before * 2))
@@ -455,19 +464,12 @@ end
 local waiters, waiter_changed = {}, {}
 local function find_waiter(id)
 if waiters[id] == nil then
-local w = load('w' .. id)
-waiters[id] = w and {
-id = id, owner = w[1], caller = w[2], tenant = w[3], scope = w[4], order = w[5], seq = w[6], units = w[7],
-arrival = w[8], charge = w[9], tenant_charge = w[10],
-} or false
+waiters[id] = load('w' .. id) or false
 end
 return waiters[id] or nil
 end
 local function put_waiter(id, w)
 waiters[id], waiter_changed[id] = w or false, true
-end
-local function packed_waiter(w)
-return { w.owner, w.caller, w.tenant, w.scope, w.order, w.seq, w.units, w.arrival, w.charge, w.tenant_charge }
 end
 local function enqueue(w)
 local c, t = caller_node(w), tenant_node(w)
@@ -597,19 +599,13 @@ flush()
 for n in pairs(changed) do
 put(n.tenant and 'N' .. n.caller .. '\\0' .. n.tenant or 'n' .. n.caller, { n.tag, n.waiting, n.virtual })
 end
-for id in pairs(waiter_changed) do put('w' .. id, waiters[id] and packed_waiter(waiters[id])) end
+for id in pairs(waiter_changed) do put('w' .. id, waiters[id]) end
 end
 local function enter_all(at, units, least)
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log then enter(log, limit, at, cost_of(limit, units), least) end
-end
+for _, limit in ipairs(logged) do enter(limit, at, cost_of(limit, units), least) end
 end
 local function take_out_of_all(g)
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log then take_out(log, limit, g.arrives, cost_of(limit, g.units)) end
-end
+for _, limit in ipairs(logged) do take_out(limit, g.arrives, cost_of(limit, g.units)) end
 end
 local function put_grant(process, name, g)
 grants(process)[name], grants_changed[process] = g, true
@@ -619,10 +615,7 @@ meta.numbers = meta.numbers + 1
 local arrives = time + 1000000 + (w.arrival < 0 and rules.timeoutMs * 1000 or max(w.arrival, meta.widened))
 if arrives > time + 1000000 + rules.arrivalMs * 1000 then meta.long = max(meta.long, arrives) end
 enter_all(arrives, w.units, time)
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log and log.total >= limit.amount then log.full = now end
-end
+for _, limit in ipairs(logged) do if limit.log.total >= limit.amount then limit.log.full = now end end
 local name = meta.marker .. '.' .. whole(meta.numbers)
 put_grant(w.owner, name, { arrives = arrives, no = asked.no, units = w.units, id = w.id })
 owners[w.owner].granted = owners[w.owner].granted + 1
@@ -649,20 +642,16 @@ put_grant(owner, step.grant, nil)
 return { 'ok' }
 end
 local function settle(g, units)
-for _, limit in ipairs(limits) do
-local log, actual = logs[limit.key], units[limit.unit]
-if log and actual and limit.unit ~= 'requests' then
-local more = actual - cost_of(limit, g.units)
-if more < 0 then take_out(log, limit, g.arrives, -more) else enter(log, limit, time, more, time) end
+for _, limit in ipairs(logged) do
+if units[limit.unit] and limit.unit ~= 'requests' then
+local more = units[limit.unit] - cost_of(limit, g.units)
+if more < 0 then take_out(limit, g.arrives, -more) else enter(limit, time, more, time) end
 end
 end
 end
 local function move_down(name, g, at)
 if at >= g.arrives then return end
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log then enter(log, limit, at, take_out(log, limit, g.arrives, cost_of(limit, g.units)), at) end
-end
+for _, limit in ipairs(logged) do enter(limit, at, take_out(limit, g.arrives, cost_of(limit, g.units)), at) end
 g.arrives = at
 put_grant(owner, name, g)
 end
@@ -672,26 +661,24 @@ if step.late then
 if g then take_out_of_all(g) end
 local units = g and g.units or step.units or {}
 enter_all(at, units, at)
-put_grant(owner, step.grant, not step.final and { arrives = at, no = 0, units = units } or nil)
+put_grant(owner, step.grant, { arrives = at, no = 0, units = units })
 meta.long = max(meta.long, at)
-return { 'ok' }
-end
-if not g then return { 'gone' } end
+elseif not g then return { 'gone' }
+else
 move_down(step.grant, g, at)
 if step.units then settle(g, step.units) end
+end
 if step.final then put_grant(owner, step.grant, nil) end
 return { 'ok' }
 end
 local function enter_mirrors(step)
 for _, mirror in ipairs(step.mirrors) do
-local log = logs[mirror.key]
-if log and log.mirrored == 0 and mirror.agoUs <= 4000000 then
+for _, limit in ipairs(logged) do
+local log = limit.log
+if limit.key == mirror.key and log.mirrored == 0 and mirror.agoUs <= 4000000 then
 log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
 if mirror.completeUs >= 0 then log.since = max(1, log.mirrored - mirror.completeUs) end
-for _, limit in ipairs(limits) do
-if limit.key == mirror.key then
-for _, entry in ipairs(mirror.entries) do enter(log, limit, time + entry[1], entry[2], time + entry[1]) end
-end
+for _, entry in ipairs(mirror.entries) do enter(limit, time + entry[1], entry[2], time + entry[1]) end
 end
 end
 end
@@ -709,10 +696,9 @@ if before then
 if each.inUs <= 0 then move_down(each.grant, before, at) end
 kept[each.grant] = nil
 else
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log and not (log.mirrored > 0 and time - each.agoUs < log.mirrored - 500000) then
-enter(log, limit, at, cost_of(limit, each.units), min(time, at))
+for _, limit in ipairs(logged) do
+if limit.log.mirrored == 0 or time - each.agoUs >= limit.log.mirrored - 500000 then
+enter(limit, at, cost_of(limit, each.units), min(time, at))
 end
 end
 if each.inUs > 0 then put_grant(owner, each.grant, { arrives = at, no = 0, units = each.units }) end
@@ -869,7 +855,7 @@ return table.concat(parts, ' ')
 end
 local function cut_all()
 local latest = max(time + 1000000 + rules.arrivalMs * 1000, meta.long)
-for _, limit in ipairs(limits) do if logs[limit.key] then cut_log(logs[limit.key], limit, latest) end end
+for _, limit in ipairs(logged) do cut_log(limit, latest) end
 for process in pairs(owners) do
 for name, g in pairs(grants(process)) do
 if g.arrives > latest then
@@ -911,11 +897,10 @@ owners[owner].left = true
 return { 'ok' }
 end
 local function copy_logs()
-for _, limit in ipairs(limits) do
-local log = logs[limit.key]
-if log and 1000000 + rules.arrivalMs * 1000 + limit.counted > 3000000 then
-local entries, e, complete = {}, log.entries, -1
-if now < paced_until(log, limit) then complete = max(0, time - log.since) end
+for _, limit in ipairs(logged) do
+if 1000000 + rules.arrivalMs * 1000 + limit.counted > 3000000 then
+local entries, e, complete = {}, limit.log.entries, -1
+if now < paced_until(limit) then complete = max(0, time - limit.log.since) end
 for i = 1, #e, 3 do entries[#entries + 1] = { e[i] - time, e[i + 1] } end
 mirrors[#mirrors + 1] = { limit.key, complete, entries }
 end
@@ -948,8 +933,9 @@ local function left_ms(until_us) return max(0, ceil((until_us - now) / 1000)) en
 local used, paced, processes = {}, 0, 0
 for at, each in ipairs(rules.limits) do
 local limit = limit_of(each.key, each.amount)
+limit.log = logs[each.key]
 used[at] = runs and used_of(limit) or 0
-if logs[each.key] then paced = max(paced, paced_until(logs[each.key], limit)) end
+if limit.log then paced = max(paced, paced_until(limit)) end
 end
 for _, o in pairs(owners) do if not o.gone then processes = processes + 1 end end
 local closed = closed_us()
@@ -966,7 +952,7 @@ meta.widened > 0 and left_ms(meta.widened_until) or 0, meta.waiting + #due, proc
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: '1191b5a60e98d622df1040720b324351c4177338',
+  sha1: '8e9cbba32205a9c9348c9bc6b92a63b95ce5a020',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -1027,8 +1013,9 @@ local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
 return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
 end
 local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
-local function enter(log, limit, at, units, least)
+local function enter(limit, at, units, least)
 if units <= 0 then return end
+local log = limit.log
 local arrives, e = place_of(limit, at), log.entries
 local to = #e + 1
 while to > 1 and e[to - 3] > arrives do to = to - 3 end
@@ -1044,7 +1031,8 @@ end
 local function remove_at(e, at)
 for to = at, #e do e[to] = e[to + 3] end
 end
-local function take_out(log, limit, at, units)
+local function take_out(limit, at, units)
+local log = limit.log
 local arrives, e = place_of(limit, at), log.entries
 for i = #e - 2, 1, -3 do
 if e[i] == arrives then
@@ -1056,8 +1044,9 @@ end
 end
 return 0
 end
-local function expire(log, limit)
-local past, e, gone = now - limit.counted, log.entries, 0
+local function expire(limit)
+local log, past, gone = limit.log, now - limit.counted, 0
+local e = log.entries
 while e[gone + 1] and e[gone + 1] <= past do
 log.total = log.total - e[gone + 2]
 gone = gone + 3
@@ -1067,14 +1056,14 @@ log.changed, log.frees = true, nil
 local size = #e
 for at = 1, size do e[at] = e[at + gone] end
 end
-local function cut_log(log, limit, latest)
-local e, late = log.entries, {}
+local function cut_log(limit, latest)
+local log, e, late = limit.log, limit.log.entries, {}
 while #e > 0 and e[#e - 2] > latest do
 late[#late + 1] = { e[#e - 1], e[#e] }
 log.total = log.total - e[#e - 1]
 e[#e], e[#e - 1], e[#e - 2] = nil, nil, nil
 end
-for i = #late, 1, -1 do enter(log, limit, latest, late[i][1], late[i][2]) end
+for i = #late, 1, -1 do enter(limit, latest, late[i][1], late[i][2]) end
 end
 local function frees_of(log)
 local frees, e, sum = {}, log.entries, 0
@@ -1086,8 +1075,9 @@ free[4] = sum
 end
 return frees
 end
-local function free_in(log, limit, units, give_back)
+local function free_in(limit, units, give_back)
 if units <= 0 then return 0 end
+local log = limit.log
 local rounds = floor((units - 1) / limit.amount)
 local left, into = units - rounds * limit.amount, limit.counted
 log.frees = log.frees or frees_of(log)
@@ -1122,7 +1112,7 @@ for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount)
 table.sort(found, function(a, b) return a.key < b.key end)
 return found
 end
-local logs, limits = {}, {}
+local logs, limits, logged = {}, {}, {}
 local function read_log(key)
 local l = load('l' .. key)
 return l and { total = l[1], since = l[2], mirrored = l[3], entries = l[4], full = l[5] or 0 }
@@ -1138,10 +1128,11 @@ elseif source.period < limit.period then if other.period > source.period then so
 elseif other.period >= limit.period and other.period < source.period then source = other end
 end
 end
+limit.log = log
 if not source then return log end
 local known = logs[source.key]
 local e = known.entries
-for i = 1, #e, 3 do enter(log, limit, e[i], e[i + 1], e[i + 2]) end
+for i = 1, #e, 3 do enter(limit, e[i], e[i + 1], e[i + 2]) end
 log.since = source.period >= limit.period and known.since or max(known.since, now - source.period * 1000)
 return log
 end
@@ -1178,7 +1169,13 @@ end
 end
 meta.limits = keys
 end
-for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key], limit) end end
+for _, limit in ipairs(limits) do
+limit.log = logs[limit.key]
+if limit.log then
+logged[#logged + 1] = limit
+expire(limit)
+end
+end
 end
 local function save_logs()
 for key, log in pairs(logs) do
@@ -1207,7 +1204,8 @@ for _, field in ipairs(call('HKEYS', S)) do
 local key = string.match(field, '^l(.*)$')
 if key then
 local limit, log = limit_of(key, amounts[key] or 1), read_log(key)
-expire(log, limit)
+limit.log = log
+expire(limit)
 local next_free = log.entries[1] and left_ms(log.entries[1] + limit.counted) or 0
 local paced = log.since == 0 and 0 or left_ms(log.since + limit.counted)
 shown.limits[key] = { used = log.total, amount = amounts[key], nextFreeMs = next_free, pacedMs = paced }
@@ -1232,7 +1230,7 @@ show_waiter(caller, tenant, string.sub(order, 1, 16) - 4000000000000000)
 end
 for _, each in ipairs(due) do
 local w = load('w' .. each[1])
-if w then show_waiter(w[2], w[3], w[5]) end
+if w then show_waiter(w.caller, w.tenant, w.order) end
 end
 return cmsgpack.pack(0, clock, cjson.encode(shown))
 `,

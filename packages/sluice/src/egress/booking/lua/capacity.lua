@@ -14,13 +14,13 @@ local function cost_of(limit, units)
 end
 
 local function used_of(limit)
-  if limit.period > 0 then return logs[limit.key] and logs[limit.key].total or 0 end
+  if limit.period > 0 then return limit.log and limit.log.total or 0 end
   local in_flight = 0
   for _, o in pairs(owners) do in_flight = in_flight + max(0, o.granted - o.ended) end
   return in_flight
 end
 
-local function paced_until(log, limit) return log.since == 0 and 0 or log.since + limit.counted end
+local function paced_until(limit) return limit.log.since == 0 and 0 or limit.log.since + limit.counted end
 
 local function is_ramping()
   local p = pauses['']
@@ -28,13 +28,13 @@ local function is_ramping()
 end
 
 local function allowed(limit)
-  local log, most = logs[limit.key], limit.amount
-  if not log then return most end
+  local most = limit.amount
+  if not limit.log then return most end
   local p = is_ramping()
   if p then most = max(1, floor(limit.amount * (0.25 + 0.75 * (now - p.until_us) / RAMP_US))) end
-  if now >= paced_until(log, limit) then return most end
+  if now >= paced_until(limit) then return most end
   if rules.afterLoss == 'wait' then return 0 end
-  return min(most, max(1, floor(limit.amount * (now - log.since) / limit.counted)))
+  return min(most, max(1, floor(limit.amount * (now - limit.log.since) / limit.counted)))
 end
 
 local function closed_us() return max(0, meta.open - now, (pauses[''] and pauses[''].until_us or 0) - now) end
@@ -48,12 +48,12 @@ local function fits(units)
   return true
 end
 
-local function paced_in(log, limit, wanted)
-  local left = paced_until(log, limit) - now
+local function paced_in(limit, wanted)
+  local left = paced_until(limit) - now
   if left <= 0 then return 0 end
   if rules.afterLoss == 'wait' then return left end
   if wanted <= 1 then return 0 end
-  return max(0, log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
+  return max(0, limit.log.since + ceil(min(wanted, limit.amount) * limit.counted / limit.amount) - now)
 end
 
 local function turn_in(units, ahead, ahead_units, least)
@@ -61,9 +61,8 @@ local function turn_in(units, ahead, ahead_units, least)
   for _, limit in ipairs(limits) do
     local before = limit.unit == 'requests' and ahead or ahead_units[limit.unit] or 0
     local wanted = used_of(limit) + (least and 0 or reserved[limit.key] or 0) + before + cost_of(limit, units)
-    local log = logs[limit.key]
-    if log then
-      into = max(into, free_in(log, limit, wanted - limit.amount, least), paced_in(log, limit, wanted))
+    if limit.log then
+      into = max(into, free_in(limit, wanted - limit.amount, least), paced_in(limit, wanted))
       if not least and is_ramping() and wanted > allowed(limit) then into = max(into, RAMP_STEP_US) end
     elseif wanted > limit.amount and not least then
       into = max(into, IN_FLIGHT_US)

@@ -54,7 +54,7 @@ end
 
 local function cut_all()
   local latest = max(time + HOLD_US + rules.arrivalMs * 1000, meta.long)
-  for _, limit in ipairs(limits) do if logs[limit.key] then cut_log(logs[limit.key], limit, latest) end end
+  for _, limit in ipairs(logged) do cut_log(limit, latest) end
   for process in pairs(owners) do
     for name, g in pairs(grants(process)) do
       if g.arrives > latest then
@@ -99,11 +99,10 @@ local function run(step)
 end
 
 local function copy_logs()
-  for _, limit in ipairs(limits) do
-    local log = logs[limit.key]
-    if log and HOLD_US + rules.arrivalMs * 1000 + limit.counted > MOST_SILENCE_US then
-      local entries, e, complete = {}, log.entries, -1
-      if now < paced_until(log, limit) then complete = max(0, time - log.since) end
+  for _, limit in ipairs(logged) do
+    if HOLD_US + rules.arrivalMs * 1000 + limit.counted > MOST_SILENCE_US then
+      local entries, e, complete = {}, limit.log.entries, -1
+      if now < paced_until(limit) then complete = max(0, time - limit.log.since) end
       for i = 1, #e, 3 do entries[#entries + 1] = { e[i] - time, e[i + 1] } end
       mirrors[#mirrors + 1] = { limit.key, complete, entries }
     end
@@ -138,8 +137,9 @@ local function left_ms(until_us) return max(0, ceil((until_us - now) / 1000)) en
 local used, paced, processes = {}, 0, 0
 for at, each in ipairs(rules.limits) do
   local limit = limit_of(each.key, each.amount)
+  limit.log = logs[each.key]
   used[at] = runs and used_of(limit) or 0
-  if logs[each.key] then paced = max(paced, paced_until(logs[each.key], limit)) end
+  if limit.log then paced = max(paced, paced_until(limit)) end
 end
 for _, o in pairs(owners) do if not o.gone then processes = processes + 1 end end
 local closed = closed_us()

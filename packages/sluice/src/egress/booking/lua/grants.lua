@@ -4,17 +4,11 @@
 --- @const MIRROR_LASTS_US = 4000000
 
 local function enter_all(at, units, least)
-  for _, limit in ipairs(limits) do
-    local log = logs[limit.key]
-    if log then enter(log, limit, at, cost_of(limit, units), least) end
-  end
+  for _, limit in ipairs(logged) do enter(limit, at, cost_of(limit, units), least) end
 end
 
 local function take_out_of_all(g)
-  for _, limit in ipairs(limits) do
-    local log = logs[limit.key]
-    if log then take_out(log, limit, g.arrives, cost_of(limit, g.units)) end
-  end
+  for _, limit in ipairs(logged) do take_out(limit, g.arrives, cost_of(limit, g.units)) end
 end
 
 local function put_grant(process, name, g)
@@ -26,10 +20,7 @@ local function grant(w)
   local arrives = time + HOLD_US + (w.arrival < 0 and rules.timeoutMs * 1000 or max(w.arrival, meta.widened))
   if arrives > time + HOLD_US + rules.arrivalMs * 1000 then meta.long = max(meta.long, arrives) end
   enter_all(arrives, w.units, time)
-  for _, limit in ipairs(limits) do
-    local log = logs[limit.key]
-    if log and log.total >= limit.amount then log.full = now end
-  end
+  for _, limit in ipairs(logged) do if limit.log.total >= limit.amount then limit.log.full = now end end
   local name = meta.marker .. '.' .. whole(meta.numbers)
   put_grant(w.owner, name, { arrives = arrives, no = asked.no, units = w.units, id = w.id })
   owners[w.owner].granted = owners[w.owner].granted + 1
@@ -60,21 +51,17 @@ local function give_back(step)
 end
 
 local function settle(g, units)
-  for _, limit in ipairs(limits) do
-    local log, actual = logs[limit.key], units[limit.unit]
-    if log and actual and limit.unit ~= 'requests' then
-      local more = actual - cost_of(limit, g.units)
-      if more < 0 then take_out(log, limit, g.arrives, -more) else enter(log, limit, time, more, time) end
+  for _, limit in ipairs(logged) do
+    if units[limit.unit] and limit.unit ~= 'requests' then
+      local more = units[limit.unit] - cost_of(limit, g.units)
+      if more < 0 then take_out(limit, g.arrives, -more) else enter(limit, time, more, time) end
     end
   end
 end
 
 local function move_down(name, g, at)
   if at >= g.arrives then return end
-  for _, limit in ipairs(limits) do
-    local log = logs[limit.key]
-    if log then enter(log, limit, at, take_out(log, limit, g.arrives, cost_of(limit, g.units)), at) end
-  end
+  for _, limit in ipairs(logged) do enter(limit, at, take_out(limit, g.arrives, cost_of(limit, g.units)), at) end
   g.arrives = at
   put_grant(owner, name, g)
 end
@@ -85,27 +72,25 @@ local function report(step)
     if g then take_out_of_all(g) end
     local units = g and g.units or step.units or {}
     enter_all(at, units, at)
-    put_grant(owner, step.grant, not step.final and { arrives = at, no = 0, units = units } or nil)
+    put_grant(owner, step.grant, { arrives = at, no = 0, units = units })
     meta.long = max(meta.long, at)
-    return { 'ok' }
+  elseif not g then return { 'gone' }
+  else
+    move_down(step.grant, g, at)
+    if step.units then settle(g, step.units) end
   end
-  if not g then return { 'gone' } end
-  move_down(step.grant, g, at)
-  if step.units then settle(g, step.units) end
   if step.final then put_grant(owner, step.grant, nil) end
   return { 'ok' }
 end
 
 local function enter_mirrors(step)
   for _, mirror in ipairs(step.mirrors) do
-    local log = logs[mirror.key]
-    if log and log.mirrored == 0 and mirror.agoUs <= MIRROR_LASTS_US then
-      log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
-      if mirror.completeUs >= 0 then log.since = max(1, log.mirrored - mirror.completeUs) end
-      for _, limit in ipairs(limits) do
-        if limit.key == mirror.key then
-          for _, entry in ipairs(mirror.entries) do enter(log, limit, time + entry[1], entry[2], time + entry[1]) end
-        end
+    for _, limit in ipairs(logged) do
+      local log = limit.log
+      if limit.key == mirror.key and log.mirrored == 0 and mirror.agoUs <= MIRROR_LASTS_US then
+        log.mirrored, log.since, log.changed = time - mirror.agoUs, 0, true
+        if mirror.completeUs >= 0 then log.since = max(1, log.mirrored - mirror.completeUs) end
+        for _, entry in ipairs(mirror.entries) do enter(limit, time + entry[1], entry[2], time + entry[1]) end
       end
     end
   end
@@ -124,10 +109,9 @@ local function register(step, is_first)
       if each.inUs <= 0 then move_down(each.grant, before, at) end
       kept[each.grant] = nil
     else
-      for _, limit in ipairs(limits) do
-        local log = logs[limit.key]
-        if log and not (log.mirrored > 0 and time - each.agoUs < log.mirrored - SLACK_US) then
-          enter(log, limit, at, cost_of(limit, each.units), min(time, at))
+      for _, limit in ipairs(logged) do
+        if limit.log.mirrored == 0 or time - each.agoUs >= limit.log.mirrored - SLACK_US then
+          enter(limit, at, cost_of(limit, each.units), min(time, at))
         end
       end
       if each.inUs > 0 then put_grant(owner, each.grant, { arrives = at, no = 0, units = each.units }) end

@@ -36,7 +36,8 @@ for _, field in ipairs(call('HKEYS', S)) do
   local key = string.match(field, '^l(.*)$')
   if key then
     local limit, log = limit_of(key, amounts[key] or 1), read_log(key)
-    expire(log, limit)
+    limit.log = log
+    expire(limit)
     local next_free = log.entries[1] and left_ms(log.entries[1] + limit.counted) or 0
     local paced = log.since == 0 and 0 or left_ms(log.since + limit.counted)
     shown.limits[key] = { used = log.total, amount = amounts[key], nextFreeMs = next_free, pacedMs = paced }
@@ -61,6 +62,6 @@ for _, member in ipairs(call('ZRANGEBYLEX', Q, '[w', '(x', 'LIMIT', 0, MOST_SHOW
 end
 for _, each in ipairs(due) do
   local w = load('w' .. each[1])
-  if w then show_waiter(w[2], w[3], w[5]) end
+  if w then show_waiter(w.caller, w.tenant, w.order) end
 end
 return cmsgpack.pack(RAN, clock, cjson.encode(shown))

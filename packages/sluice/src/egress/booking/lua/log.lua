@@ -14,8 +14,9 @@ end
 local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
 
 -- Entries are flat: arrives, units, least.
-local function enter(log, limit, at, units, least)
+local function enter(limit, at, units, least)
   if units <= 0 then return end
+  local log = limit.log
   local arrives, e = place_of(limit, at), log.entries
   local to = #e + 1
   while to > 1 and e[to - 3] > arrives do to = to - 3 end
@@ -33,7 +34,8 @@ local function remove_at(e, at)
   for to = at, #e do e[to] = e[to + 3] end
 end
 
-local function take_out(log, limit, at, units)
+local function take_out(limit, at, units)
+  local log = limit.log
   local arrives, e = place_of(limit, at), log.entries
   for i = #e - 2, 1, -3 do
     if e[i] == arrives then
@@ -46,8 +48,9 @@ local function take_out(log, limit, at, units)
   return 0
 end
 
-local function expire(log, limit)
-  local past, e, gone = now - limit.counted, log.entries, 0
+local function expire(limit)
+  local log, past, gone = limit.log, now - limit.counted, 0
+  local e = log.entries
   while e[gone + 1] and e[gone + 1] <= past do
     log.total = log.total - e[gone + 2]
     gone = gone + 3
@@ -58,14 +61,14 @@ local function expire(log, limit)
   for at = 1, size do e[at] = e[at + gone] end
 end
 
-local function cut_log(log, limit, latest)
-  local e, late = log.entries, {}
+local function cut_log(limit, latest)
+  local log, e, late = limit.log, limit.log.entries, {}
   while #e > 0 and e[#e - 2] > latest do
     late[#late + 1] = { e[#e - 1], e[#e] }
     log.total = log.total - e[#e - 1]
     e[#e], e[#e - 1], e[#e - 2] = nil, nil, nil
   end
-  for i = #late, 1, -1 do enter(log, limit, latest, late[i][1], late[i][2]) end
+  for i = #late, 1, -1 do enter(limit, latest, late[i][1], late[i][2]) end
 end
 
 -- From when on units can be free a period later, in that order, and how many are then.
@@ -80,8 +83,9 @@ local function frees_of(log)
   return frees
 end
 
-local function free_in(log, limit, units, give_back)
+local function free_in(limit, units, give_back)
   if units <= 0 then return 0 end
+  local log = limit.log
   local rounds = floor((units - 1) / limit.amount)
   local left, into = units - rounds * limit.amount, limit.counted
   log.frees = log.frees or frees_of(log)
@@ -119,7 +123,8 @@ local function limits_in_force()
   return found
 end
 
-local logs, limits = {}, {}
+-- By key; the limits in force; and those of them with a log.
+local logs, limits, logged = {}, {}, {}
 
 local function read_log(key)
   local l = load('l' .. key)
@@ -137,10 +142,11 @@ local function filled_log(limit, kept, is_first)
       elseif other.period >= limit.period and other.period < source.period then source = other end
     end
   end
+  limit.log = log
   if not source then return log end
   local known = logs[source.key]
   local e = known.entries
-  for i = 1, #e, 3 do enter(log, limit, e[i], e[i + 1], e[i + 2]) end
+  for i = 1, #e, 3 do enter(limit, e[i], e[i + 1], e[i + 2]) end
   log.since = source.period >= limit.period and known.since or max(known.since, now - source.period * 1000)
   return log
 end
@@ -179,7 +185,13 @@ local function keep_logs()
     end
     meta.limits = keys
   end
-  for _, limit in ipairs(limits) do if logs[limit.key] then expire(logs[limit.key], limit) end end
+  for _, limit in ipairs(limits) do
+    limit.log = logs[limit.key]
+    if limit.log then
+      logged[#logged + 1] = limit
+      expire(limit)
+    end
+  end
 end
 
 local function save_logs()

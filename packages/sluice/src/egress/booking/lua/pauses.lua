@@ -11,10 +11,9 @@
 
 local function is_logged(step)
   if step.refused or step.scope ~= '' then return false end
-  local granted = now - (step.sentAgoMs + WRITE_BY_MS) * 1000
-  for _, limit in ipairs(limits) do
-    local full = logs[limit.key] and logs[limit.key].full or 0
-    if full >= granted and full > 0 and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
+  local granted = max(1, now - (step.sentAgoMs + WRITE_BY_MS) * 1000)
+  for _, limit in ipairs(logged) do
+    if limit.log.full >= granted and step.ms <= ceil(limit.period / 1000) * 1000 then return true end
   end
   return false
 end
@@ -56,9 +55,9 @@ local function take_retry()
 end
 
 local function widen()
+  if #logged == 0 then return { 'no' } end
   local shortest = math.huge
-  for _, limit in ipairs(limits) do if limit.period > 0 then shortest = min(shortest, limit.period * 1000) end end
-  if shortest == math.huge then return { 'no' } end
+  for _, limit in ipairs(logged) do shortest = min(shortest, limit.period * 1000) end
   if meta.widened > 0 and now < meta.widened_until - WIDENED_FOR_US + SAME_REFUSAL_US then return { 'no' } end
   local before = now < meta.widened_until and meta.widened or 0
   meta.widened = min(floor(shortest / 4), max(floor(shortest / 20), before * 2))

@@ -50,19 +50,12 @@ end
 local waiters, waiter_changed = {}, {}
 local function find_waiter(id)
   if waiters[id] == nil then
-    local w = load('w' .. id)
-    waiters[id] = w and {
-      id = id, owner = w[1], caller = w[2], tenant = w[3], scope = w[4], order = w[5], seq = w[6], units = w[7],
-      arrival = w[8], charge = w[9], tenant_charge = w[10],
-    } or false
+    waiters[id] = load('w' .. id) or false
   end
   return waiters[id] or nil
 end
 local function put_waiter(id, w)
   waiters[id], waiter_changed[id] = w or false, true
-end
-local function packed_waiter(w)
-  return { w.owner, w.caller, w.tenant, w.scope, w.order, w.seq, w.units, w.arrival, w.charge, w.tenant_charge }
 end
 
 local function enqueue(w)
@@ -212,5 +205,5 @@ local function save_queue()
   for n in pairs(changed) do
     put(n.tenant and 'N' .. n.caller .. '\0' .. n.tenant or 'n' .. n.caller, { n.tag, n.waiting, n.virtual })
   end
-  for id in pairs(waiter_changed) do put('w' .. id, waiters[id] and packed_waiter(waiters[id])) end
+  for id in pairs(waiter_changed) do put('w' .. id, waiters[id]) end
 end
