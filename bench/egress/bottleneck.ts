@@ -1,6 +1,6 @@
 import Bottleneck from 'bottleneck'
 import type { Contender, Setup } from '../contenders/contender.ts'
-import { manyPlaces, places } from './places.ts'
+import { narrowLimit, wideLimit } from './limits.ts'
 
 /** Jobs of bottleneck, in cluster mode where there is a Redis. */
 export async function open({ redisUrl, prefix }: Setup): Promise<Contender<boolean>> {
@@ -11,7 +11,7 @@ export async function open({ redisUrl, prefix }: Setup): Promise<Contender<boole
     clearDatastore: false,
     clientOptions: { host: url.hostname, port: Number(url.port) },
   }
-  const limiter = new Bottleneck({ ...cluster, maxConcurrent: (url ? places : manyPlaces).amount })
+  const limiter = new Bottleneck({ ...cluster, maxConcurrent: (url ? narrowLimit : wideLimit).amount })
   await limiter.ready()
   return {
     decide: () => limiter.schedule(async () => true),

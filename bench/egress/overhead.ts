@@ -7,7 +7,7 @@ import { open } from './sluice.ts'
 const requiredMs = 50
 const everyMs = 5
 
-/** How long a call waits for its grant where places are free: a call every 5 ms, on one Redis. */
+/** How long a call waits for its grant where units are free: a call every 5 ms, on one Redis. */
 export async function measureOverhead(forMs: number): Promise<CaseResult[]> {
   const redis = await startRedis()
   const contender = await open({ redisUrl: redis.url, prefix: 'overhead', limits: [] })
@@ -33,7 +33,7 @@ export async function measureOverhead(forMs: number): Promise<CaseResult[]> {
     return [
       {
         section: 'egress',
-        title: 'decision overhead on one Redis, places free',
+        title: 'decision overhead on one Redis, units free',
         table: [
           ['calls', 'p50 ms', 'p99 ms', 'max ms', 'required p99'],
           [String(tookMs.length), p50!, p99!, max!, `${requiredMs} ms`],

@@ -1,10 +1,10 @@
 import PQueue from 'p-queue'
 import type { Contender } from '../contenders/contender.ts'
-import { manyPlaces } from './places.ts'
+import { wideLimit } from './limits.ts'
 
 /** Tasks of p-queue with an interval cap. */
 export async function open(): Promise<Contender<unknown>> {
-  const queue = new PQueue({ intervalCap: manyPlaces.amount, interval: 1000 })
+  const queue = new PQueue({ intervalCap: wideLimit.amount, interval: 1000 })
   return {
     // Nothing around it: another promise would be counted as its work.
     decide: () => queue.add(async () => true),

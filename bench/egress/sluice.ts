@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { createEgress } from 'sluice/egress'
 import { openRedis } from 'sluice/redis'
 import type { Contender, Setup } from '../contenders/contender.ts'
-import { manyPlaces, places } from './places.ts'
+import { narrowLimit, wideLimit } from './limits.ts'
 
 const origin = 'http://vendor.example'
 
@@ -44,7 +44,7 @@ class Answer {
 /** Grants of Sluice. Limits are so wide that they are never reached. */
 export async function open({ redisUrl, prefix }: Setup): Promise<Contender<boolean>> {
   const client = redisUrl === '' ? undefined : new Redis(redisUrl, { lazyConnect: true })
-  const limits = client ? places : manyPlaces
+  const limits = client ? narrowLimit : wideLimit
   const upstream = { name: 'vendor', origin, limits, retry: false as const }
   const egress = await createEgress({
     policy: { service: prefix, upstreams: [upstream] },

@@ -80,7 +80,6 @@ function portOf({ redis, store }: EgressOptions, service: string, clock: Clock):
   if (redis !== undefined) return redisPort(useRedis(redis, 'createEgress.redis'), service)
   if (store === undefined) return memoryPort(clock)
   return {
-    name: store.name,
     exchange: (upstream, asked, withinMs) => store.exchange(upstream, asked, withinMs),
     close: async () => {},
   }

@@ -43,25 +43,36 @@ const noOptions: CallOptions = Object.freeze({})
 const noAbout: ResponseAbout = Object.freeze({ waitMs: 0, attempts: 0, fields: [] })
 
 /**
- * Egress that follows a policy: one runtime per upstream, made when it is first called. The way of one call:
+ * Egress that follows a policy: one `UpstreamRuntime` for each upstream, made when it is first called. The way of one
+ * call, with the files to read:
  *
- *     fetch, request, send, interceptor                     run
- *       |  route: by origin and path, or by name             |    route.ts
- *       |  the body is read, up to 1 MB                      |    call/read-ahead.ts
- *       v                                                    |
- *     Call <- hooks: tenant, scope, cost                    Run   call/call.ts, run/
- *       |                                                    |
- *       +----------------------> Turn <---------------------+     call/turn.ts
- *                                 |  breaker -> connection ready -> booked -> granted
- *                                 |         connection/             places/ -> booking/ (shared state)
- *              late: books again  v
- *       +---------------------- Attempt: written, answered, finished -> the grant     call/attempt.ts, arrival/
- *       |                         |
- *       |  retried, if it may be  v
- *       +--------------------- judged once: pause, retry or pass on      vendor/, retry/, call/held-response.ts
- *                                 |
- *                                 v
- *                              the caller
+ *     fetch, request, send, interceptor             run
+ *       |  body read, up to 1 MB                     |     call/fetch-request.ts, call/outgoing-request.ts
+ *       |  upstream by origin and path, or name      |     route.ts
+ *       v                                            v
+ *     Call <- hooks: tenant, scope, cost            Run    call/call.ts, call/units.ts; call/run-with-grant.ts
+ *       |                                            |
+ *       +------------------->  Turn  <---------------+     call/turn.ts
+ *                               |  breaker                 upstream-runtime.ts
+ *                               |  a connection is ready   connection/connections.ts
+ *                               |  booked                  booking/booking-client.ts: waiting-call.ts
+ *                               v
+ *             ExchangeLoop: steps of all calls together    booking/exchange-loop.ts, messages.ts
+ *               |                          |
+ *               v                          v
+ *          in this process               Redis             booking/memory-port.ts; redis-port.ts
+ *          engine/exchange.ts       lua/exchange.lua       the same decisions, in the same files
+ *               |                          |
+ *               +------>  Grant  <---------+               booking/booking-side.ts, booking/grant.ts
+ *                           |
+ *      too old: again       v
+ *       +--------------- Attempt                           call/attempt.ts, connection/arrival.ts
+ *       |                   |    written, answered, over -> the grant, which reports it in the next exchange
+ *       |  retried          v
+ *       +------------ judged, once: pause, retry, pass on  vendor/, call/response-head.ts, call/may-retry.ts
+ *                           |
+ *                           v
+ *                       the caller                         call/held-response.ts, call/deferred-call.ts
  */
 export class PolicyEgress implements Egress {
   readonly #options: PolicyEgressOptions

@@ -6,7 +6,7 @@ import { mostInAnyPeriod, startVendor } from './testing/vendor.ts'
 /** `SLUICE_ABORTS=10000` makes as many. */
 const calls = Number(process.env.SLUICE_ABORTS ?? 1500)
 
-test('calls that are aborted at any moment return their places, and the vendor never sees more than the limit', async () => {
+test('calls that are aborted at any moment return what they took, and the vendor never sees more than the limit', async () => {
   const random = seeded(7)
   const vendor = await startVendor((asked, response) => {
     const answer = (): void => {

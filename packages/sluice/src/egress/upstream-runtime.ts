@@ -161,7 +161,7 @@ export class UpstreamRuntime {
     })
   }
 
-  /** Each booker is an owner of its own: the calls of the one before it may still hold their places. */
+  /** Each client is an owner of its own in shared state: calls of the one before it may still be in flight. */
   #newBooking(): BookingClient {
     const { name, account } = this.#upstream
     return new BookingClient({

@@ -10,7 +10,7 @@ interface Handler {
   onComplete(trailers: Buffer[]): void
 }
 
-test('a call that is answered after its egress was closed returns its place to the others in the process', async () => {
+test('a call that is answered after its egress was closed returns what it took to the others in the process', async () => {
   const clock = virtualClock()
   const store = memoryPort(clock)
   const origin = 'http://vendor.example'

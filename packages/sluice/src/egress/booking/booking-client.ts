@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../core/clock.ts'
 import { RefusedError } from '../egress-error.ts'
-import { BookingSide } from './booking-side.ts'
+import { BookingSide, type BookingSideOptions } from './booking-side.ts'
 import { unitOf } from './engine/log.ts'
 import type { PendingStep } from './exchange-loop.ts'
 import { type MemoryPort, memoryPort } from './memory-port.ts'
@@ -74,18 +74,19 @@ export class BookingClient {
       cancel: (id) => this.#cancel(id),
       drainMs: () => this.#drainMs(),
     }
+    const { port, rules } = options
+    this.#shared = this.#newSide({ port, rules, onFailure: (error) => this.#failed(error) })
+  }
+
+  #newSide(own: Pick<BookingSideOptions, 'port' | 'rules' | 'onFailure'>): BookingSide {
     const side: BookingSide = new BookingSide({
-      ...options,
+      ...this.#options,
+      ...own,
       waiting: () => this.#bookAll(side),
       onEnd: () => this.#ended(side),
-      onReply: (reply, sentMs, receivedMs) => {
-        this.#replicas.seen(reply.processes, sentMs)
-        this.#endOutage()
-        this.#replied(side, reply, sentMs, receivedMs)
-      },
-      onFailure: (error) => this.#failed(error),
+      onReply: (reply, sentMs, receivedMs) => this.#replied(side, reply, sentMs, receivedMs),
     })
-    this.#shared = side
+    return side
   }
 
   /** How many calls of this process wait. */
@@ -235,7 +236,11 @@ export class BookingClient {
   #replied(side: BookingSide, reply: ExchangeReply, sentMs: number, receivedMs: number): void {
     this.#last = reply
     this.#lastMs = receivedMs
-    if (side === this.#shared) this.#noticeSlow(reply)
+    if (side === this.#shared) {
+      this.#replicas.seen(reply.processes, sentMs)
+      this.#endOutage()
+      this.#noticeSlow(reply)
+    }
     for (const { id, number } of reply.grants) {
       const call = this.#waiting.get(id)
       this.#inFlight += 1
@@ -277,15 +282,11 @@ export class BookingClient {
     if (mode === 'closed') return
     const { clock, rules } = this.#options
     // Its grants are reported by exchanges as well, as shared state counts them once it is back.
-    const { name, exchange, close } = memoryPort(clock, `outage${++this.#outages}-${this.#options.owner}`)
+    const { exchange, close } = memoryPort(clock, `outage${++this.#outages}-${this.#options.owner}`)
     const none = { ...rules(), limits: [{ key: 'in-flight', amount: 0, periodMs: 0 }] }
-    const side: BookingSide = new BookingSide({
-      ...this.#options,
-      port: { name, exchange, close },
+    const side = this.#newSide({
+      port: { exchange, close },
       rules: () => outageRules(mode, rules(), replicas) ?? none,
-      waiting: () => this.#bookAll(side),
-      onEnd: () => this.#ended(side),
-      onReply: (reply, sentMs, receivedMs) => this.#replied(side, reply, sentMs, receivedMs),
       onFailure: nothing,
     })
     if (mode === 'local') side.inherit(this.#shared)

@@ -55,7 +55,6 @@ export function memoryPort(clock: Clock, marker = 'm'): MemoryPort {
     return known
   }
   return {
-    name: 'memory',
     exchange(upstream, asked) {
       const known = stateOf(upstream)
       const reply = exchange(known.state, asked, timeUs(clock.monotonic()))

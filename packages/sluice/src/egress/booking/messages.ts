@@ -197,7 +197,6 @@ export interface ExchangeReply {
 
 /** Where the state of upstreams is kept: in this process or in Redis. */
 export interface BookingPort {
-  readonly name: string
   /**
    * Runs one exchange on the state of an upstream, once or not at all. Rejects when the result is not known by
    * `withinMs`; then the same steps are sent again in an exchange with a higher number.

@@ -8,7 +8,6 @@ import { exchange as exchangeScript } from './scripts.gen.ts'
 /** Keeps the state of upstreams in Redis, where all replicas share it. */
 export function redisPort({ redis, prefix, release }: UsedRedis, service: string): BookingPort {
   return {
-    name: 'redis',
     async exchange(upstream, asked, withinMs) {
       const keys = upstreamKeys(service, upstream, prefix)
       const { reply } = await redis.runScript({ script: exchangeScript, keys, args: [JSON.stringify(asked)], withinMs })

@@ -35,7 +35,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: 'f548f846c7fd4a3189032ca025c6851f97587bd3',
+  sha1: 'd37c91d8368e597bfb067d9d06f736cbcb4c229c',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -139,11 +139,11 @@ period = tonumber(period or 0)
 local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
 return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
 end
-local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
+local function entry_of(limit, at) return ceil(at / limit.width) * limit.width end
 local function enter(limit, at, units, least)
 if units <= 0 then return end
 local log = limit.log
-local arrives, e = place_of(limit, at), log.entries
+local arrives, e = entry_of(limit, at), log.entries
 local to = #e + 1
 while to > 1 and e[to - 3] > arrives do to = to - 3 end
 log.total, log.changed, log.frees = log.total + units, true, nil
@@ -160,7 +160,7 @@ for to = at, #e do e[to] = e[to + 3] end
 end
 local function take_out(limit, at, units)
 local log = limit.log
-local arrives, e = place_of(limit, at), log.entries
+local arrives, e = entry_of(limit, at), log.entries
 for i = #e - 2, 1, -3 do
 if e[i] == arrives then
 local taken = min(units, e[i + 1])
@@ -952,7 +952,7 @@ meta.widened > 0 and left_ms(meta.widened_until) or 0, meta.waiting + #due, proc
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: '8e9cbba32205a9c9348c9bc6b92a63b95ce5a020',
+  sha1: '43f42a4dcc43a4cdef1bf8a840511efc86ef67c6',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -1012,11 +1012,11 @@ period = tonumber(period or 0)
 local width = amount > 64 and max(1, floor(period * 1000 / 128)) or 1
 return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + 2000 }
 end
-local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
+local function entry_of(limit, at) return ceil(at / limit.width) * limit.width end
 local function enter(limit, at, units, least)
 if units <= 0 then return end
 local log = limit.log
-local arrives, e = place_of(limit, at), log.entries
+local arrives, e = entry_of(limit, at), log.entries
 local to = #e + 1
 while to > 1 and e[to - 3] > arrives do to = to - 3 end
 log.total, log.changed, log.frees = log.total + units, true, nil
@@ -1033,7 +1033,7 @@ for to = at, #e do e[to] = e[to + 3] end
 end
 local function take_out(limit, at, units)
 local log = limit.log
-local arrives, e = place_of(limit, at), log.entries
+local arrives, e = entry_of(limit, at), log.entries
 for i = #e - 2, 1, -3 do
 if e[i] == arrives then
 local taken = min(units, e[i + 1])

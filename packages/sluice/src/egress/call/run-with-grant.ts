@@ -101,7 +101,7 @@ class Run<T> implements TurnUser {
     new Promise<T>((resolve) => resolve(this.#work(controller.signal))).then(succeeded as never, threw)
   }
 
-  /** It may still arrive: its place is kept until it settles. */
+  /** It may still arrive: it counts until it settles. */
   #timedOut(controller: AbortController): void {
     const error = new UpstreamError('timeout', this.#runtime.name, true, undefined)
     this.#turn.end('failed')

@@ -39,18 +39,18 @@ export class TenantQueue {
   }
 
   add(waiter: WaiterRecord): void {
-    const at = this.#placeOf(waiter)
+    const at = this.#indexOf(waiter)
     if (at === this.#waiters.length) this.#waiters.push(waiter)
     else this.#waiters.splice(at, 0, waiter)
   }
 
   /** How many would be before it. */
   rankOf(waiter: WaiterRecord): number {
-    return this.#placeOf(waiter) - this.#head
+    return this.#indexOf(waiter) - this.#head
   }
 
   remove(waiter: WaiterRecord): boolean {
-    const at = this.#placeOf(waiter)
+    const at = this.#indexOf(waiter)
     if (this.#waiters[at]?.id !== waiter.id) return false
     if (at !== this.#head) this.#waiters.splice(at, 1)
     else {
@@ -64,7 +64,7 @@ export class TenantQueue {
     return true
   }
 
-  #placeOf(waiter: WaiterRecord): number {
+  #indexOf(waiter: WaiterRecord): number {
     let low = this.#head
     let high = this.#waiters.length
     // A waiter that belongs at the end needs no search.

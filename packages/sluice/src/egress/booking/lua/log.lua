@@ -11,13 +11,13 @@ local function limit_of(key, amount)
   return { key = key, unit = unit or 'requests', period = period, amount = amount, width = width, counted = floor(period * 2001 / 2) + GUARD_US }
 end
 
-local function place_of(limit, at) return ceil(at / limit.width) * limit.width end
+local function entry_of(limit, at) return ceil(at / limit.width) * limit.width end
 
 -- Entries are flat: arrives, units, least.
 local function enter(limit, at, units, least)
   if units <= 0 then return end
   local log = limit.log
-  local arrives, e = place_of(limit, at), log.entries
+  local arrives, e = entry_of(limit, at), log.entries
   local to = #e + 1
   while to > 1 and e[to - 3] > arrives do to = to - 3 end
   log.total, log.changed, log.frees = log.total + units, true, nil
@@ -36,7 +36,7 @@ end
 
 local function take_out(limit, at, units)
   local log = limit.log
-  local arrives, e = place_of(limit, at), log.entries
+  local arrives, e = entry_of(limit, at), log.entries
   for i = #e - 2, 1, -3 do
     if e[i] == arrives then
       local taken = min(units, e[i + 1])

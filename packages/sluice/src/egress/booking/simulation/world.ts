@@ -168,7 +168,6 @@ export class World {
     const latest = new Map<string, string>()
     let late: string[] = []
     return {
-      name: 'simulated',
       close: async () => {},
       exchange: (_, asked, withinMs) =>
         new Promise((resolve, reject) => {

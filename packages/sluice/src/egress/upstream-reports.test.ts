@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { UpstreamCounts } from './upstream-counts.ts'
+import { UpstreamCounts } from './upstream-reports.ts'
 
 test('the rate is that of the last ten whole seconds', () => {
   const counts = new UpstreamCounts()

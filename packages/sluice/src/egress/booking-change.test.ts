@@ -3,7 +3,7 @@ import type { PolicySource, SourceListener } from '../policy/live/source.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { createEgress } from './create-egress.ts'
 
-test('a policy that removes an upstream and brings it back gives nobody the places of calls in flight', async () => {
+test('a policy that removes an upstream and brings it back frees nothing that calls in flight have taken', async () => {
   const clock = virtualClock()
   const origin = 'http://vendor.example'
   const documentOf = (more: object): unknown => ({
