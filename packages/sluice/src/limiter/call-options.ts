@@ -2,8 +2,6 @@ import { callOptionCheck, optionNames } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { BlockOptions, CheckOptions, HoldOptions, RefundOptions, TakeOptions, WaitOptions } from './limiter.ts'
 
-type Check = (options: unknown) => void
-
 const rule: readonly string[] = ['rule']
 const take = optionNames<TakeOptions>({ rule: true, cost: true, tier: true, class: true })
 const check = optionNames<CheckOptions>({ rule: true, cost: true })
@@ -16,28 +14,19 @@ const hold = optionNames<HoldOptions>({
 const block = optionNames<BlockOptions>({ for: true, rule: true })
 const refund = optionNames<RefundOptions>({ rule: true, cost: true, tier: true, class: true, takenAt: true })
 
-/** By method of the limiter: refuses options that it does not have. */
-export const checkCallOptions: Readonly<
-  Record<
-    | ('take' | 'wait' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset')
-    | ('block' | 'unblock' | 'inspect'),
-    Check
-  >
-> = {
-  take: callOptionCheck('limiter.take', take),
-  wait: callOptionCheck('limiter.wait', wait),
-  peek: callOptionCheck('limiter.peek', take),
-  check: callOptionCheck('limiter.check', check),
-  admit: callOptionCheck('limiter.admit', hold),
-  reserve: callOptionCheck('limiter.reserve', hold),
-  acquire: callOptionCheck('limiter.acquire', hold),
-  settle: callOptionCheck('limiter.settle', rule),
-  refund: callOptionCheck('limiter.refund', refund),
-  reset: callOptionCheck('limiter.reset', rule),
-  block: callOptionCheck('limiter.block', block),
-  unblock: callOptionCheck('limiter.unblock', rule),
-  inspect: callOptionCheck('limiter.inspect', ['rule', 'tier']),
+type Method =
+  | ('take' | 'wait' | 'peek' | 'check' | 'admit' | 'reserve' | 'acquire' | 'settle' | 'refund' | 'reset')
+  | ('block' | 'unblock' | 'inspect')
+
+const known: Readonly<Record<Method, readonly string[]>> = {
+  ...{ take, wait, check, block, refund, peek: take, admit: hold, reserve: hold, acquire: hold },
+  ...{ settle: rule, reset: rule, unblock: rule, inspect: [...rule, 'tier'] },
 }
+
+/** By method of the limiter: refuses options that it does not have. */
+export const checkCallOptions: Readonly<Record<Method, (options: unknown) => void>> = Object.fromEntries(
+  Object.entries(known).map(([method, names]) => [method, callOptionCheck(`limiter.${method}`, names)]),
+) as Record<Method, (options: unknown) => void>
 
 /** When the units of a refund were taken, in microseconds since the epoch; undefined when that was not said. */
 export function takenUsOf(options: RefundOptions | undefined): number | undefined {

@@ -1,28 +1,23 @@
 import type { Clock } from '../core/clock.ts'
 import { Emitter } from '../core/observe/emitter.ts'
-import { type PolicyInput, UsedPolicy, usePolicy } from '../policy/live/use-policy.ts'
+import { UsedPolicy } from '../policy/live/live-policy.ts'
+import type { PolicyInput } from '../policy/live/use-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
-import { fallback } from '../stores/fallback/fallback.ts'
-import { Replicas } from '../stores/fallback/replicas.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
+import { openFallback } from '../stores/fallback/open-fallback.ts'
+import { isMemoryStore, type MemoryStore, memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import type { LimiterOptions } from './limiter-options.ts'
-import { limitsPolicy } from './limits-policy.ts'
+import { limitsPolicy, shareLimits } from './limits-policy.ts'
 import { useNativeSha256 } from './native-sha256.ts'
 import { resolveOptions } from './options.ts'
 import { PolicyLimiter } from './policy-limiter.ts'
-import { shareLimits } from './shared-limits.ts'
+import type { StoreLayers } from './store-layers.ts'
 
 /**
  * Makes a limiter from a policy and a store.
- *
- *     limiter -> local answers (deny-cache, leases) -> fallback (deadline, breaker, onStoreFailure) -> store
- *     limiter -> fallback -> store, when the store is in process
- *
- * With functions that recount, `recounting` stands before the fallback.
  *
  * @example
  * const limiter = await createLimiter({ limits: { rpm: 100 } })
@@ -35,15 +30,14 @@ export async function createLimiter<const Policy extends PolicyInput>(
   return (await makeLimiter(options)) as Limiter<RuleNameOf<Policy>>
 }
 
-// What a limiter in memory does not use, as at the edge, is loaded by those that do.
-const importRecount = () => import('../stores/recount/recounting.ts')
-const importLocalAnswers = () => import('../stores/local-answers/local-answers.ts')
-const importLossCheck = () => import('./loss-check.ts')
-const importWarnings = () => import('./warn-of-outages.ts')
+// What limits in memory do not use, as at the edge, is loaded by those that do.
+const importPolicy = () => import('../policy/live/use-policy.ts')
+const importLayers = () => import('./store-layers.ts')
+const importFurtherCalls = () => import('./further-calls.ts')
 
 async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
-  const { clock } = resolved
+  const { clock, deadlineMs, maxWaiting } = resolved
   const store =
     options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
@@ -54,53 +48,26 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   policy.on('loaded', (event) => events.emit('policyLoaded', event))
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
-  const isInProcess = store.abilities?.inProcess === true
-  const replicas = new Replicas(store, live.current.service, isInProcess ? '' : crypto.randomUUID(), clock)
-  const replicaCount = (): number => resolved.replicas ?? (isInProcess ? 1 : replicas.count)
-  const onOutage = isInProcess
-    ? undefined
-    : (await importWarnings()).warnOfOutages(events, live.current.service, () => live.current.rules)
-  const withFallback = fallback(store, { ...resolved.breaker, replicas: replicaCount, clock, onOutage })
-  const recounts = options.recount ?? {}
-  const withRecount =
-    Object.keys(recounts).length === 0
-      ? undefined
-      : (await importRecount()).recounting(withFallback, store, { recounts, replicas: replicaCount, clock })
-  const decider = withRecount ?? withFallback
-  // In process there is nothing to save by answering before the store.
-  const outermost = isInProcess ? decider : (await importLocalAnswers()).localAnswers(decider, resolved)
-  if (resolved.replicas === undefined && !isInProcess) {
-    // Every replica sends its heartbeat, as a later version may be the first with a local rule. Only such a rule, or
-    // one that is recounted, needs to know their number from the start.
-    const started = replicas.start(resolved.deadlineMs)
-    const { rules } = live.current
-    if (rules.some(({ onStoreFailure }) => onStoreFailure === 'local' || onStoreFailure === 'recount')) await started
+  const { recount: recounts = {} } = options
+  const isSimple = options.limits !== undefined && options.recount === undefined && isMemoryStore(store)
+  const layers = isSimple
+    ? memoryLayers(store, clock)
+    : await (await importLayers()).storeLayers(store, () => live.current, recounts, resolved, events)
+  const isFurther = !isSimple || live.current.rules[0]!.limitsFor('', undefined, 0).needsHold
+  const further = isFurther ? (await importFurtherCalls()).FurtherCalls : undefined
+  const { inProcess = false, line } = store.abilities ?? {}
+  const parts = { ...layers, policy, recounts, events, deadlineMs, inProcess, line, maxWaiting, clock }
+  const beforeClose = async (): Promise<void> => {
+    endSharing()
+    await endReport()
+    await layers.close()
   }
-  const { line, lossMark } = store.abilities ?? {}
-  const limiter = new PolicyLimiter({
-    policy,
-    store: outermost,
-    fallback: withFallback,
-    recounts,
-    failingSources: () => withRecount?.failingSources() ?? [],
-    events,
-    deadlineMs: resolved.deadlineMs,
-    inProcess: isInProcess,
-    line,
-    losses: lossMark && new (await importLossCheck()).LossCheck(lossMark, resolved.deadlineMs, clock),
-    maxWaiting: resolved.maxWaiting,
-    clock,
-    beforeClose: async () => {
-      endSharing()
-      await endReport()
-      await replicas.close(resolved.deadlineMs)
-    },
-    afterClose: async () => {
-      await release?.()
-      // A store that was given is closed by its creator, that of a handle with the handle.
-      if (options.store === undefined && options.redis === undefined) await store.close()
-    },
-  })
+  const afterClose = async (): Promise<void> => {
+    await release?.()
+    // A store that was given is closed by its creator, that of a handle with the handle.
+    if (options.store === undefined && options.redis === undefined) await store.close()
+  }
+  const limiter = new PolicyLimiter({ ...parts, beforeClose, afterClose }, further)
   const endReport = reportPart(options.redis, {
     kind: 'limiter',
     name: nameOf(options),
@@ -110,6 +77,12 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   // What is reported is counted from the start.
   if (options.redis !== undefined) limiter.stats()
   return limiter
+}
+
+/** Limits in memory are never without their store. */
+function memoryLayers(store: MemoryStore, clock: Clock): StoreLayers {
+  const only = openFallback(store, clock)
+  return { store: only, fallback: only, failingSources: () => [], losses: undefined, close: async () => {} }
 }
 
 /** The names of the rules of a policy that is written in code; any text where it comes from a source. */
@@ -123,7 +96,7 @@ export type RuleNameOf<Policy> = Policy extends {
 async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
   const { policy, limits, functions, lookups, env, fallbackPolicy } = options
   const own = { functions, lookups, env, fallbackPolicy, clock }
-  if (limits === undefined) return usePolicy('createLimiter', policy!, own, {})
+  if (limits === undefined) return (await importPolicy()).usePolicy('createLimiter', policy!, own, {})
   return new UsedPolicy(await limitsPolicy(limits, serviceOf(options), nameOf(options), own), true)
 }
 

@@ -2,11 +2,11 @@ import type { ChargedRule } from '../core/engine/ask.ts'
 import { policyWarnings } from '../policy/compile/policy-warnings.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import { missingRight } from '../redis/missing-right.ts'
-import type { FallbackStore } from '../stores/fallback/fallback.ts'
+import type { FallbackStore } from '../stores/fallback/fallback-store.ts'
 import type { Recounts } from '../stores/recount/recount.ts'
 import type { FailingSource } from '../stores/recount/recounting.ts'
 import type { StoreHealth } from '../stores/store.ts'
-import type { Limiter, LimiterHealth } from './limiter.ts'
+import type { LimiterHealth } from './limiter.ts'
 
 /** A source of truth that failed so long ago, and was not asked since, no longer makes a limiter unwell. */
 const failingMs = 10_000
@@ -90,19 +90,4 @@ function recountWarnings(rules: readonly ChargedRule[], recounts: Recounts): str
       .filter((name) => !recounted.includes(name))
       .map((name) => `Code recounts the rule ${name}, but no rule of that name says onStoreFailure: recount.`),
   ]
-}
-
-/** The policy that is in force now, as `limiter.policy` shows it. */
-export function describePolicy(live: LivePolicy): Limiter['policy'] {
-  const { service, rules, readsBody } = live.current
-  return {
-    get status() {
-      return live.status
-    },
-    service,
-    rules: rules.map((rule) => rule.name),
-    readsBody,
-    answers: new Map(rules.flatMap(({ name, answer }) => (answer ? [[name, answer] as const] : []))),
-    hasRequestRules: rules.some(({ keyed }) => keyed),
-  }
 }

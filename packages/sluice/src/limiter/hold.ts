@@ -231,10 +231,6 @@ export function withHold(hold: HoldHandle): Admission {
   return { decision: hold.decision, hold: hold.decision.allowed ? hold : undefined }
 }
 
-export function withoutHold(decision: Decision): Admission {
-  return { decision, hold: undefined }
-}
-
 /** What shadow rules fail with does not affect the caller. */
 function orThrow(isEnforced: boolean): (error: unknown) => false {
   return (error) => {

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts'
 import type { CompiledPolicy } from '../policy/compiled-policy.ts'
 import type { Store } from '../stores/store.ts'
+import type { Charger } from './charger.ts'
 import { type Charges, isCounted, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
 import type { RuleCharge } from './decision/rule-charge.ts'
-import type { RuleNames } from './decision/rule-names.ts'
 import { unitsAreFor } from './decision/units.ts'
 import {
   checkId,
@@ -25,7 +25,7 @@ import { Renewals } from './renewals.ts'
 interface HolderParts {
   readonly store: Pick<Store, 'decide'>
   readonly decider: Decider
-  readonly names: RuleNames
+  readonly charger: Charger
   readonly deadlineMs: number
   readonly losses: LossCheck | undefined
   readonly clock: Clock
@@ -35,16 +35,16 @@ interface HolderParts {
 export class Holder {
   readonly #store: Pick<Store, 'decide'>
   readonly #decider: Decider
-  readonly #names: RuleNames
+  readonly #charger: Charger
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #renewals: Renewals
   readonly #losses: LossCheck | undefined
 
-  constructor({ store, decider, names, deadlineMs, losses, clock }: HolderParts) {
+  constructor({ store, decider, charger, deadlineMs, losses, clock }: HolderParts) {
     this.#store = store
     this.#decider = decider
-    this.#names = names
+    this.#charger = charger
     this.#deadlineMs = deadlineMs
     this.#clock = clock
     this.#renewals = new Renewals(clock)
@@ -103,7 +103,7 @@ export class Holder {
   }
 
   settlement(policy: CompiledPolicy, { enforced, shadow }: Charges): Settlement {
-    return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#names.find(policy, name) }
+    return { isFor: unitsAreFor([...enforced, ...shadow]), checkRule: (name) => this.#charger.rule(policy, name) }
   }
 
   /**

@@ -17,12 +17,21 @@ describe('limits in code', () => {
   ])('are the policy that a document with them would be: %j', async (limits, service) => {
     const live = await limitsPolicy(limits, service, 'default', { clock: systemClock() })
     const expected = compilePolicy(documentOf(limits, service))
-    const shown = ({ service: of, version, rules }: typeof expected) => ({
-      of,
-      version,
-      limits: rules[0]!.limitsFor('a', undefined, 0),
-      prefix: rules[0]!.prefix,
-    })
+    const views = [{ ip: '192.0.2.1' }, { ip: 7 as never }, { ip: '' }, {}, { preflight: true, ip: '192.0.2.1' }]
+    const shown = (policy: typeof expected) => {
+      const all = views.map((view) => ({ method: 'GET', path: '/', headers: {}, ...view }))
+      const [rule] = policy.rules
+      const said = {
+        ...{ policy, rule, known: policy.rule('default')?.name, unknown: policy.rule('other') },
+        matched: all.map((view) => policy.match(view, 0)),
+        explained: all.map((view) => policy.explain(view, 0)),
+        why: [['a'], ['a', 'b']].map((parts) => rule!.whyNoRequestHas(parts)),
+        limits: rule!.limitsFor('a', undefined, 0),
+        warnings: rule!.warnings(0),
+      }
+      // Without its functions.
+      return JSON.parse(JSON.stringify(said)) as unknown
+    }
     expect(shown(live.current)).toEqual(shown(expected))
     expect(live.status).toMatchObject({ version: expected.version, source: 'static', lastError: undefined })
     await live.close()

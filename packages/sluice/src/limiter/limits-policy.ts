@@ -1,28 +1,26 @@
+import type { Limit } from '../core/algorithms/limit.ts'
 import type { Clock } from '../core/clock.ts'
-import { buildSteps } from '../policy/compile/build-policy.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
-import type { LimitsSpec, PolicyDocument } from '../policy/document/document.ts'
-import { IssueList } from '../policy/document/issue-list.ts'
+import { invalidOption } from '../core/errors.ts'
+import { plainDocument, plainPolicy } from '../policy/compile/plain-policy.ts'
+import type { LimitsSpec } from '../policy/document/document.ts'
 import { PolicyError } from '../policy/document/policy-error.ts'
-import { arePlainLimits } from '../policy/limit/plain-limits.ts'
-import { followPolicy } from '../policy/live/followed-policy.ts'
+import { fixedPolicy } from '../policy/live/fixed-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
-import { type OpenPolicyOptions, openPolicy } from '../policy/live/open-policy.ts'
-import { staticPolicy } from '../policy/live/static-policy.ts'
-import { runAtOnce } from '../policy/steps.ts'
+import type { OpenPolicyOptions } from '../policy/live/open-policy.ts'
 
-/** The policy of one rule that `limits` in code stand for. Plain ones are not checked as documents are. */
+/** The policy of one rule that `limits` in code stand for. Plain ones are not compiled as documents are. */
 export async function limitsPolicy(
   limits: LimitsSpec,
   service: string,
   name: string,
   own: OpenPolicyOptions & { readonly clock: Clock },
 ): Promise<LivePolicy> {
-  const document: PolicyDocument = { service, rules: [{ name, key: 'ip', limits }] }
-  const isPlain = arePlainLimits(limits) && isName(service) && isName(name) && own.fallbackPolicy === undefined
+  const plain = own.fallbackPolicy === undefined ? plainPolicy(service, name, limits) : undefined
+  const document = plainDocument(service, name, limits)
+  if (plain !== undefined) return fixedPolicy(plain, document, own.clock)
+  const { openPolicy } = await import('../policy/live/open-policy.ts')
   try {
-    if (!isPlain) return await openPolicy(document, own)
-    return await followPolicy({ source: staticPolicy(document), compile: () => compile(document), clock: own.clock })
+    return await openPolicy(document, own)
   } catch (error) {
     throw error instanceof PolicyError ? asWritten(error) : error
   }
@@ -34,13 +32,34 @@ function asWritten({ issues, cause }: PolicyError): PolicyError {
   return new PolicyError(written, { cause })
 }
 
-function isName(name: unknown): boolean {
-  return typeof name === 'string' && /^[\w.-]{1,64}$/.test(name)
+interface Shared {
+  readonly limits: string
+  limiters: number
 }
 
-function compile(document: PolicyDocument): CompiledPolicy {
-  const issues = new IssueList()
-  const policy = runAtOnce(buildSteps(document, {}, (path, value, message) => issues.add(path, value, message)))
-  if (issues.all.length > 0) throw new PolicyError(issues.all)
-  return policy
+/** By store: what is counted under each name, by limiters that were made from `limits`. */
+const shared = new WeakMap<object, Map<string, Shared>>()
+
+/**
+ * Limiters with the same `limits` share a counter, as replicas do. Others on the same store need a name of their own,
+ * or each would spend what the other allows. The returned function ends the use of the name.
+ */
+export function shareLimits(store: object, service: string, name: string, limits: readonly Limit[]): () => void {
+  const names = shared.get(store) ?? new Map<string, Shared>()
+  shared.set(store, names)
+  const id = JSON.stringify([service, name])
+  // What they mean, and not how they are written or called: 60 rpm are 60 per '1m'.
+  const text = limits
+    .map((limit) => JSON.stringify({ ...limit, name: undefined }))
+    .sort()
+    .join()
+  const entry = names.get(id) ?? { limits: text, limiters: 0 }
+  if (entry.limits !== text)
+    throw invalidOption('createLimiter.name', name, 'another limiter has other limits under this name; give it its own')
+  names.set(id, entry)
+  entry.limiters += 1
+  return () => {
+    entry.limiters -= 1
+    if (entry.limiters === 0) names.delete(id)
+  }
 }

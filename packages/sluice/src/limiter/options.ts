@@ -4,7 +4,7 @@ import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import { insideOf } from '../redis/use-redis.ts'
 import { systemClock } from '../runtime/system-clock.ts'
-import { checkRecounts } from '../stores/recount/check-recounts.ts'
+import type { Recounts } from '../stores/recount/recount.ts'
 import { type LimiterOptions, limiterOptionNames } from './limiter-options.ts'
 
 export interface ResolvedOptions {
@@ -87,4 +87,18 @@ function checkPolicy({ policy, limits, service }: LimiterOptions): void {
   if (typeof policy === 'object' && policy !== null) return
   const remedy = "pass a policy object, a source such as filePolicy('sluice.yaml'), or limits such as { rpm: 100 }"
   throw invalidOption('createLimiter.policy', policy, remedy)
+}
+
+/** Checks the `recount` option; throws at the first mistake. */
+function checkRecounts(recounts: Recounts | undefined): void {
+  for (const [rule, recount] of Object.entries(recounts ?? {})) {
+    const option = `createLimiter.recount.${rule}`
+    if (typeof recount === 'function') continue
+    if (typeof recount?.take !== 'function')
+      throw invalidOption(option, recount, 'pass a function that counts, or { take } that decides')
+    checkOptionNames(option, recount, ['take', 'count', 'concurrency'])
+    if (recount.count !== undefined && typeof recount.count !== 'function')
+      throw invalidOption(`${option}.count`, recount.count, 'pass a function that counts')
+    if (recount.concurrency !== undefined) checkWhole(`${option}.concurrency`, recount.concurrency, 1, 'calls')
+  }
 }

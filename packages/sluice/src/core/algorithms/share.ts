@@ -1,4 +1,5 @@
 import type { Algorithm, ShareStatus } from './algorithm.ts'
+import { keptShare } from './index.ts'
 import type { Limit } from './limit.ts'
 import type { State } from './state.ts'
 import { countAt, endOf, isCurrent, msOf, startAt, window } from './window.ts'
@@ -19,6 +20,7 @@ import { countAt, endOf, isCurrent, msOf, startAt, window } from './window.ts'
  * for it there, and what is to be reserved in the next one.
  */
 export const share: Algorithm = {
+  ...keptShare,
   fields: 5,
 
   room(state, i, limit, now) {
@@ -44,14 +46,6 @@ export const share: Algorithm = {
     if (share.room(state, i, limit, now) >= cost || spentAt(state, i, limit, msOf(now)) + cost > guaranteed) return
     begin(state, i, limit, msOf(now))
     n[i + 4] = guaranteed
-  },
-
-  giveBack({ n }, i, _limit, units, takenUs) {
-    if (n[i]! > 0 && n[i]! <= msOf(takenUs)) n[i + 2] = Math.max(0, n[i + 2]! - units)
-  },
-
-  endUs({ n }, i, _limit, now) {
-    return n[i]! > 0 ? Math.max(now, (n[i]! + n[i + 1]!) * 1000) : now
   },
 
   resetUs(state, i, limit, now) {

@@ -1,4 +1,4 @@
-import { algorithms } from '../algorithms/index.ts'
+import { keptAlgorithms } from '../algorithms/index.ts'
 import { blankState, extraOf, type KeptLimit, type State } from '../algorithms/state.ts'
 import type { LimitSet } from './limit-set.ts'
 import { limitOfTag } from './tag.ts'
@@ -28,7 +28,7 @@ export function convertState(state: State, from: LimitSet, to: LimitSet): State 
 /** When a kept limit stops mattering. */
 export function keptEndUs({ tag, state }: KeptLimit, now: number): number {
   const limit = limitOfTag(tag)
-  return algorithms[limit.algorithm].endUs(state, 0, limit, now)
+  return keptAlgorithms[limit.algorithm].endUs(state, 0, limit, now)
 }
 
 /** Forgets the kept limits that have ended, and those beyond the bound. */

@@ -4,12 +4,20 @@ import { msOf } from '../algorithms/window.ts'
 import type { Answer, Ask, Charge, ChargeTerms, HoldRequest, LimitStatus } from './ask.ts'
 import { blockFor, blockOf, fitBeforeBlock, strike } from './block.ts'
 import { keptEndUs } from './convert-state.ts'
-import { addTaking, dueOf, expireHolds, extend, isToHold, knownHold, openHolds, resize, settle } from './holds.ts'
+import {
+  addTaking,
+  dueOf,
+  expireHolds,
+  extend,
+  isToHold,
+  knownHold,
+  openHolds,
+  resize,
+  settle,
+  spend,
+} from './holds.ts'
 import { type LimitSet, maxLimitsPerRule } from './limit-set.ts'
-import { spend } from './spend.ts'
-import { takePaced } from './take-paced.ts'
-import { takeWindows } from './take-windows.ts'
-import { withPeriod } from './with-period.ts'
+import { takeWindows, withPeriod } from './take-windows.ts'
 
 /**
  * Decides one ask on the states of its charges, and leaves the states as they are after it. This is the whole meaning
@@ -105,7 +113,7 @@ const rooms = new Float64Array(maxLimitsPerRule)
  */
 export function takeOne(charge: ChargeTerms, state: State, copies: number, now: number): Answer {
   if (charge.limits.windows) return takeWindows(charge, state, copies, now)
-  if (charge.limits.paced) return takePaced(charge, state, copies, now)
+  if (charge.limits.paced) return charge.limits.takePaced!(charge, state, copies, now)
   return takeEach(charge, state, copies, now)
 }
 

@@ -1,9 +1,8 @@
-import { algorithms } from '../algorithms/index.ts'
+import { keptAlgorithms } from '../algorithms/index.ts'
 import { extraOf, type Hold, type State } from '../algorithms/state.ts'
-import type { Charge, HoldRequest, KnownHold } from './ask.ts'
+import type { Charge, ChargeTerms, HoldRequest, KnownHold } from './ask.ts'
 import { strike } from './block.ts'
 import { changeCharge } from './charge.ts'
-import { spend } from './spend.ts'
 import { limitOfTag } from './tag.ts'
 
 /**
@@ -63,7 +62,7 @@ function giveBackHeld(charge: Charge, state: State, hold: Hold, units: number, n
   for (const kept of state.extra!.kept) {
     if (!hold.tags.includes(kept.tag)) continue
     const limit = limitOfTag(kept.tag)
-    algorithms[limit.algorithm].giveBack(kept.state, 0, limit, units, hold.takenUs, now)
+    keptAlgorithms[limit.algorithm].giveBack(kept.state, 0, limit, units, hold.takenUs, now)
   }
 }
 
@@ -152,4 +151,12 @@ function takingsOf(state: State, id: string): Hold[] {
 
 function costOf(takings: readonly Hold[]): number {
   return takings.reduce((sum, { cost }) => sum + cost, 0)
+}
+
+/** Spends units of every limit of a charge, whether they fit or not. */
+export function spend(charge: ChargeTerms, state: State, units: number, now: number): void {
+  // Nothing spent must not start a window.
+  if (units === 0) return
+  const { limits, algorithms, offsets } = charge.limits
+  for (let l = 0; l < limits.length; l++) algorithms[l]!.spend(state, state.at + offsets[l]!, limits[l]!, units, now)
 }

@@ -1,7 +1,9 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
-import { algorithms } from '../algorithms/index.ts'
-import type { Limit } from '../algorithms/limit.ts'
+import { plainAlgorithms } from '../algorithms/index.ts'
+import type { Limit, LimitAlgorithm } from '../algorithms/limit.ts'
+import type { State } from '../algorithms/state.ts'
 import { invalidOption } from '../errors.ts'
+import type { Answer } from './answer.ts'
 import type { BlockTerms } from './block.ts'
 import { tagOf } from './tag.ts'
 
@@ -31,11 +33,29 @@ export interface LimitSet {
   readonly windows: boolean
   /** Whether it is one calendar limit and its pace. */
   readonly paced: boolean
+  /** `take` of one subject of such a set. */
+  readonly takePaced: LimitKinds['takePaced']
   /** Whether no limit looks at anything finer than a millisecond. */
   readonly coarse: boolean
   /** What is decided without counting: such a set never reaches a store. */
   readonly fixed: FixedLimits | undefined
 }
+
+/** Terms as far as a status of their limits needs them. */
+export interface PacedTerms {
+  readonly rule: { readonly name: string }
+  readonly limits: LimitSet
+  readonly cost: number
+}
+
+/** The kinds of limits that a set can be made of: `any-limit-set.ts` has all. */
+export interface LimitKinds {
+  readonly algorithms: Readonly<Partial<Record<LimitAlgorithm, Algorithm>>>
+  readonly takePaced: ((terms: PacedTerms, state: State, copies: number, now: number) => Answer) | undefined
+}
+
+/** Those that code without a document can ask for. */
+export const plainKinds: LimitKinds = { algorithms: plainAlgorithms, takePaced: undefined }
 
 /** Limits that need no counter: nothing is denied, or everything is. */
 export type FixedLimits = 'unlimited' | 'deny'
@@ -46,42 +66,43 @@ const windows: ReadonlySet<string> = new Set(['fixed-window', 'calendar'])
 const coarse: ReadonlySet<string> = new Set([...windows, 'sliding-window', 'pace', 'share'])
 
 /** Puts limits together that are decided as one. */
-export function limitSet(limits: readonly Limit[], fixed?: FixedLimits, block?: BlockTerms): LimitSet {
+export function makeLimitSet(
+  kinds: LimitKinds,
+  limits: readonly Limit[],
+  fixed?: FixedLimits,
+  block?: BlockTerms,
+): LimitSet {
   if (limits.length > maxLimitsPerRule)
     throw invalidOption('limits', limits, `use at most ${maxLimitsPerRule} limits in a rule`)
   const offsets: number[] = []
   const tags: number[] = []
+  const algorithms = limits.map(({ algorithm }) => kinds.algorithms[algorithm]!)
   let fields = 0
-  for (const limit of limits) {
+  for (const [l, limit] of limits.entries()) {
     offsets.push(fields)
-    fields += algorithms[limit.algorithm].fields
+    fields += algorithms[l]!.fields
     tags.push(tagOf(limit, tags))
   }
   const needsHold = limits.some((limit) => limit.algorithm === 'concurrency')
   const shared = limits.some((limit) => limit.share !== undefined)
   return {
     limits,
-    algorithms: limits.map((limit) => algorithms[limit.algorithm]),
+    algorithms,
     offsets,
     fields,
     tags,
     layout: tags.join(),
     needsHold,
     block,
-    waiting: block?.counts === 'denials' ? limitSet(limits, fixed) : undefined,
+    waiting: block?.counts === 'denials' ? makeLimitSet(kinds, limits, fixed) : undefined,
     shared,
     plain: !needsHold && block === undefined && !shared,
     windows: block === undefined && limits.every(({ algorithm }) => windows.has(algorithm)),
     paced: block === undefined && isPaced(limits),
+    takePaced: kinds.takePaced,
     coarse: limits.every(({ algorithm }) => coarse.has(algorithm)),
     fixed,
   }
-}
-
-/** The two sets without limits. */
-export const fixedLimits: Readonly<Record<FixedLimits, LimitSet>> = {
-  unlimited: limitSet([], 'unlimited'),
-  deny: limitSet([], 'deny'),
 }
 
 function isPaced([first, second, ...more]: readonly Limit[]): boolean {

@@ -4,13 +4,14 @@ import { drawFrom, fill, pace, paceRoom } from '../algorithms/pace.ts'
 import { plannedAt, positionAt, segmentAt } from '../algorithms/pace-curve.ts'
 import type { State } from '../algorithms/state.ts'
 import { msOf } from '../algorithms/window.ts'
-import type { Answer, ChargeTerms } from './ask.ts'
+import type { Answer } from './answer.ts'
+import type { PacedTerms } from './limit-set.ts'
 
 /**
  * `take` of one subject with a calendar limit and its pace, without holds. Says what the engine would say by asking the
  * algorithms of both one by one; looking at the curve only once takes half of the time.
  */
-export function takePaced({ rule, limits: set, cost }: ChargeTerms, state: State, copies: number, now: number): Answer {
+export function takePaced({ rule, limits: set, cost }: PacedTerms, state: State, copies: number, now: number): Answer {
   const [total, paced] = set.limits as [(typeof set.limits)[0], (typeof set.limits)[0]]
   const { n, at: i } = state
   const nowMs = msOf(now)

@@ -1,8 +1,8 @@
-import { windowMsOf } from '../algorithms/limit.ts'
+import { calendarPeriod } from '../algorithms/calendar-period.ts'
+import { type Limit, windowMsOf } from '../algorithms/limit.ts'
 import type { State } from '../algorithms/state.ts'
 import { countAt, endOf, msOf, startAt } from '../algorithms/window.ts'
 import type { Answer, ChargeTerms, LimitStatus } from './ask.ts'
-import { withPeriod } from './with-period.ts'
 
 /**
  * `take` of one subject whose limits are all windows and which has no holds, as nearly all have. Says what the engine
@@ -53,4 +53,11 @@ export function takeWindows(
     if (limit.calendar !== undefined) statuses[l] = withPeriod(statuses[l]!, limit, nowMs)
   }
   return { allowed: passed, granted, nowUs: now, statuses: [statuses] }
+}
+
+/** The status of a calendar limit, with the period that it is about. */
+export function withPeriod(status: LimitStatus, { calendar, zone }: Limit, nowMs: number): LimitStatus {
+  const { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs } = status
+  const period = calendarPeriod(calendar!, zone!, nowMs).dates
+  return { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs, period }
 }

@@ -5,9 +5,8 @@ import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compiled-policy.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
-import { checkCost } from './cost.ts'
 import { type RuleCharge, TextCharge } from './rule-charge.ts'
-import { unitsAreFor } from './units.ts'
+import { checkCost, unitsAreFor } from './units.ts'
 
 /** What a key or a request is charged under one version of a policy. */
 export interface Charges {

@@ -1,10 +1,10 @@
 import type { Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { CompiledPolicy } from '../../policy/compiled-policy.ts'
 import type { CallbackStore } from '../../stores/callback-store.ts'
+import type { Admission } from '../limiter.ts'
 import { type Charges, isCounted, needsPermit, type Refusal } from './charges.ts'
-import { Decided } from './decided.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
-import { type DecisionWatch, PendingDecision } from './pending-decision.ts'
+import { Decided, type DecisionWatch, PendingDecision } from './pending-decision.ts'
 import { noShadow, promiseDecision, refused, toDecision, toShadow, unlimited, unmatched } from './to-decision.ts'
 
 /**
@@ -102,4 +102,9 @@ function takeOf(charge: Charge, hold: HoldRequest | undefined): TakeAsk {
 /** For calls without a hold: the result is the decision. */
 export function asItIs(decision: Decision): Decision {
   return decision
+}
+
+/** For admissions that take no permit. */
+export function withoutHold(decision: Decision): Admission {
+  return { decision, hold: undefined }
 }

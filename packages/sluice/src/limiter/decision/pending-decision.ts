@@ -2,9 +2,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { Answer, Charge, HoldRequest, TakeAsk } from '../../core/engine/ask.ts'
 import type { Emitter } from '../../core/observe/emitter.ts'
 import type { AnswerCallback } from '../../stores/callback-store.ts'
-import type { LimiterEvents } from '../events.ts'
+import type { DecidedEvent, LimiterEvents } from '../events.ts'
 import type { Sample } from '../stats/sample.ts'
-import { Decided } from './decided.ts'
 import type { Decision, ShadowDecision } from './decision.ts'
 import { noShadow, toDecision } from './to-decision.ts'
 
@@ -68,5 +67,30 @@ export class PendingDecision implements TakeAsk, AnswerCallback {
       events.emit('decided', decided)
     }
     return decision
+  }
+}
+
+/** The event of one decision. What few listeners look at is made when they do. */
+export class Decided implements DecidedEvent {
+  readonly decision: Decision
+  readonly tookMs: number
+  readonly #charges: readonly Charge[]
+
+  constructor(decision: Decision, charges: readonly Charge[], tookMs: number) {
+    this.decision = decision
+    this.tookMs = tookMs
+    this.#charges = charges
+  }
+
+  get rules(): readonly string[] {
+    return this.#charges.map(({ rule }) => rule.name)
+  }
+
+  get subjects(): readonly string[] {
+    return this.#charges.map(({ rule, subject }) => rule.prefix + subject)
+  }
+
+  get cost(): number {
+    return this.#charges[0]?.cost ?? 0
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { limitSet } from '../../core/engine/any-limit-set.ts'
 import type { Answer, LimitStatus } from '../../core/engine/ask.ts'
-import { limitSet } from '../../core/engine/limit-set.ts'
 import { promiseDecision, toDecision } from './to-decision.ts'
 
 const rule = { name: 'per-user', prefix: 'api/per-user/', onStoreFailure: 'closed', lease: false } as const

@@ -1,4 +1,5 @@
-import { checkCost } from './cost.ts'
+import { maxUnits } from '../../core/algorithms/limit.ts'
+import { SluiceError, show } from '../../core/errors.ts'
 import type { RuleCharge } from './rule-charge.ts'
 
 /**
@@ -31,4 +32,13 @@ export function actualCosts(
   }
   const units = checkCost(actual, 'settle')
   return (charge) => (units === 0 || isFor(charge) ? units : charge.cost)
+}
+
+/** Lets only whole units through. */
+export function checkCost(cost: unknown, what: string): number {
+  if (Number.isSafeInteger(cost) && (cost as number) >= 0 && (cost as number) <= maxUnits) return cost as number
+  throw new SluiceError(
+    'SLUICE_INVALID_COST',
+    `${what} is ${show(cost)}; use a whole number of units from 0 to ${maxUnits}`,
+  )
 }

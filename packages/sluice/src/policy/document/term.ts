@@ -24,7 +24,8 @@ export function isWithin({ fromMs, untilMs }: Term, nowMs: number): boolean {
   return nowMs >= fromMs && nowMs < untilMs
 }
 
-const endless: Term = { fromMs: -Infinity, untilMs: Infinity }
+/** Always. */
+export const endless: Term = { fromMs: -Infinity, untilMs: Infinity }
 
 /** Reads `from` and `until`; mistakes go to `report`. */
 export function readTerm(spec: TermSpec, path: string, report: Report): Term {

@@ -5,7 +5,6 @@ import { maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { LimitSpec, LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import { withPace } from './pace-spec.ts'
 import { shortForms } from './short-forms.ts'
 
 /** What a rule says for all its limits. */
@@ -14,23 +13,30 @@ export interface LimitDefaults {
   readonly burst?: number | undefined
 }
 
+/** Makes the limits of one spec from the limit that it states; undefined where that was a mistake. */
+export type Spread = (limit: Limit | undefined, spec: LimitSpec, path: string, report: Report) => readonly Limit[]
+
+const asItIs: Spread = (limit) => (limit === undefined ? [] : [limit])
+
 const calendarUnits = ['day', 'week', 'month'] as const
 const longestMs = { day: 90_000_000, week: 608_400_000, month: 2_682_000_000 }
 const longForm = ['amount', 'per', 'name'] as const
 
 /**
  * Makes the limits of a rule, a tier or an override whose shape is already checked, and reports what makes no sense.
+ * `spread` is `withPace` where limits can be paced.
  */
 export function readLimits(
   spec: Exclude<LimitsSpec, string>,
   path: string,
   defaults: LimitDefaults,
   report: Report,
+  spread: Spread = asItIs,
 ): readonly Limit[] {
   const list = Array.isArray(spec) ? (spec as readonly LimitSpec[]) : undefined
   const limits = list
-    ? list.flatMap((one, index) => readOne(one, `${path}[${index}]`, defaults, report))
-    : readOne(spec as LimitSpec, path, defaults, report)
+    ? list.flatMap((one, index) => readOne(one, `${path}[${index}]`, defaults, report, spread))
+    : readOne(spec as LimitSpec, path, defaults, report, spread)
   const names = limits.map((limit) => limit.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice) report(path, spec, `two limits are called ${show(twice)}; give one of them another name`)
@@ -38,7 +44,13 @@ export function readLimits(
   return limits
 }
 
-function readOne(spec: LimitSpec, path: string, defaults: LimitDefaults, report: Report): readonly Limit[] {
+function readOne(
+  spec: LimitSpec,
+  path: string,
+  defaults: LimitDefaults,
+  report: Report,
+  spread: Spread,
+): readonly Limit[] {
   const short = shortForms.filter(({ name }) => spec[name] !== undefined)
   if (short.length > 0) {
     const mixed = longForm.find((field) => spec[field] !== undefined)
@@ -52,7 +64,7 @@ function readOne(spec: LimitSpec, path: string, defaults: LimitDefaults, report:
     }
     return short.flatMap(({ name, per }) => {
       const unit = (spec.algorithm ?? defaults.algorithm) === 'calendar' && name === 'rpd' ? 'day' : per
-      return withPace(
+      return spread(
         readLong({ ...spec, amount: spec[name], per: unit, name }, path, name, defaults, report),
         spec,
         path,
@@ -64,7 +76,7 @@ function readOne(spec: LimitSpec, path: string, defaults: LimitDefaults, report:
     report(path, spec, 'give rps, rpm, rph or rpd, or amount and per')
     return []
   }
-  return withPace(readLong(spec, path, 'amount', defaults, report), spec, path, report)
+  return spread(readLong(spec, path, 'amount', defaults, report), spec, path, report)
 }
 
 /** Reads one limit in long form; `field` is where its amount is written. */

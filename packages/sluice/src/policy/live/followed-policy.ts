@@ -4,7 +4,13 @@ import { Emitter } from '../../core/observe/emitter.ts'
 import { toError } from '../../core/to-error.ts'
 import type { CompiledPolicy } from '../compiled-policy.ts'
 import { PolicyError } from '../document/policy-error.ts'
-import type { LivePolicy, LoadedDocument, PolicyEvents, PolicyStatus } from './live-policy.ts'
+import {
+  type LivePolicy,
+  type LoadedDocument,
+  type PolicyEvents,
+  type PolicyStatus,
+  policyEventNames,
+} from './live-policy.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
 
 export interface FollowOptions {
@@ -15,8 +21,6 @@ export interface FollowOptions {
   readonly fallback?: unknown
   readonly clock: Clock
 }
-
-const eventNames: Readonly<Record<keyof PolicyEvents, true>> = { loaded: true, rejected: true }
 
 /** After a slow compilation the process gets as long for other work, up to this, before the next one. */
 const longestPauseMs = 5000
@@ -42,7 +46,7 @@ export async function followPolicy(options: FollowOptions): Promise<LivePolicy> 
 class FollowedPolicy implements LivePolicy, SourceListener {
   readonly #options: FollowOptions
   readonly #clock: Clock
-  readonly #events = new Emitter<PolicyEvents>(eventNames)
+  readonly #events = new Emitter<PolicyEvents>(policyEventNames)
   #current: CompiledPolicy | undefined
   #document: LoadedDocument | undefined
   #loadedMs = 0

@@ -26,6 +26,8 @@ export interface PolicyEvents {
   rejected: { readonly source: string; readonly error: Error }
 }
 
+export const policyEventNames: Readonly<Record<keyof PolicyEvents, true>> = { loaded: true, rejected: true }
+
 /** A policy that follows its source. Made by `openPolicy`; any number of parts can share it. */
 export interface LivePolicy extends AsyncDisposable {
   /** The version in force. A compiled policy never changes: a caller that keeps it stays on that version. */
@@ -37,4 +39,25 @@ export interface LivePolicy extends AsyncDisposable {
   on<Name extends keyof PolicyEvents>(name: Name, listener: (event: PolicyEvents[Name]) => void): () => void
   /** Ends following the source. Parts that share the policy keep the version in force; close them first. */
   close(): Promise<void>
+}
+
+/** A policy as one part follows it: closing ends the listeners of this part, and the policy if it is the part's own. */
+export class UsedPolicy {
+  readonly live: LivePolicy
+  readonly #isOwn: boolean
+  readonly #stops: (() => void)[] = []
+
+  constructor(live: LivePolicy, isOwn: boolean) {
+    this.live = live
+    this.#isOwn = isOwn
+  }
+
+  on<Name extends keyof PolicyEvents>(name: Name, listener: (event: PolicyEvents[Name]) => void): void {
+    this.#stops.push(this.live.on(name, listener))
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    if (this.#isOwn) await this.live.close()
+  }
 }

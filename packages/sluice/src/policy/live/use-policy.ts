@@ -1,33 +1,13 @@
 import { invalidOption } from '../../core/errors.ts'
 import type { PolicyDocument } from '../document/document.ts'
 import type { Lookups } from '../lookup/lookup-options.ts'
-import type { LivePolicy, PolicyEvents } from './live-policy.ts'
+import type { LivePolicy } from './live-policy.ts'
+import { UsedPolicy } from './live-policy.ts'
 import { type OpenPolicyOptions, openPolicy } from './open-policy.ts'
 import type { PolicySource } from './source.ts'
 
 /** What parts take as their policy. */
 export type PolicyInput = PolicyDocument | PolicySource | LivePolicy
-
-/** A policy as one part follows it: closing ends the listeners of this part, and the policy if it is the part's own. */
-export class UsedPolicy {
-  readonly live: LivePolicy
-  readonly #isOwn: boolean
-  readonly #stops: (() => void)[] = []
-
-  constructor(live: LivePolicy, isOwn: boolean) {
-    this.live = live
-    this.#isOwn = isOwn
-  }
-
-  on<Name extends keyof PolicyEvents>(name: Name, listener: (event: PolicyEvents[Name]) => void): void {
-    this.#stops.push(this.live.on(name, listener))
-  }
-
-  async close(): Promise<void> {
-    for (const stop of this.#stops) stop()
-    if (this.#isOwn) await this.live.close()
-  }
-}
 
 /**
  * Opens what a part was given as its policy, unless it was given one that is open. A part that decides by lookups has

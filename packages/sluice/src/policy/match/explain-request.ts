@@ -6,9 +6,9 @@ import { captureNames, matchPattern } from '../condition/path-pattern.ts'
 import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import type { Captured } from '../selector/selector.ts'
-import { chargeOf, refuses } from './match-request.ts'
+import { chargeOf, refuses, said } from './match-request.ts'
 
-const said = { unlimited: 'nothing is limited (limits: unlimited)', deny: 'nothing passes (limits: deny)' }
+const fixedWords = { unlimited: 'nothing is limited (limits: unlimited)', deny: 'nothing passes (limits: deny)' }
 
 /** Why each rule does or does not apply. Each rule is tried by itself, so this costs more than matching. */
 export function explainRequest(rules: readonly RuleParts[], request: RequestView, nowMs: number): readonly RuleTrace[] {
@@ -35,7 +35,7 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
       return not(`the rule ${decidedBy} comes first and decides on the descriptor`)
     const match = chargeOf(parts, request, path.captured, nowMs)
     if (!match) {
-      const lacks = `the request lacks ${key.lacking(request, path.captured)}`
+      const lacks = said.lacks(key, request, path.captured)
       return refuses(parts) ? not(`${lacks}, and onMissing: deny refuses it`, true) : not(lacks)
     }
     if (isGrouped) decidedBy = rule.name
@@ -43,10 +43,8 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
     const share = match.limits.limits.at(-1)?.share
     const why = [
       ...saidBy(matcher, path.pattern, request),
-      key.subject(request, path.captured) === undefined
-        ? `in the bucket of all requests without a usable value of ${key.lacking(request, path.captured)}`
-        : `key from ${keyText(parts)}`,
-      ...(match.limits.fixed ? [said[match.limits.fixed]] : []),
+      said.key(key, request, path.captured),
+      ...(match.limits.fixed ? [fixedWords[match.limits.fixed]] : []),
       ...(share ? [`class ${share.class}, which is guaranteed ${share.guaranteed}`] : []),
       ...(override === 'in-force' ? ['limits from an override for this key'] : []),
       ...(override === 'pending' ? ['an override for this key is yet to begin'] : []),
@@ -80,7 +78,7 @@ function failedCondition(
   nowMs: number,
   pathFits: boolean,
 ): string | undefined {
-  if (request.preflight && !patterns) return 'the request is a CORS preflight; the rule names no path'
+  if (request.preflight && !patterns) return said.preflight
   if (!hasMethod(methods, request))
     return `method is ${show(request.method)}; the rule wants ${[...methods!].join(' or ')}`
   if (!pathFits)
@@ -94,7 +92,7 @@ function saidBy(
   pattern: string | undefined,
   request: RequestView,
 ): readonly string[] {
-  const said = [
+  const words = [
     ...(methods ? [`method is ${[...methods].join(' or ')}`] : []),
     ...(pattern === undefined ? [] : [`path fits ${pattern}`]),
     ...conditions.map(({ wanted, selector }) =>
@@ -103,10 +101,5 @@ function saidBy(
         : wanted.replace(/ (?:not )?to be /, (words) => (words.startsWith(' not') ? ' is not ' : ' is ')),
     ),
   ]
-  return said.length === 0 ? ['applies to every request'] : said
-}
-
-function keyText({ key }: RuleParts): string {
-  const texts = key!.alternatives.map(({ selectors }) => selectors?.map(({ text }) => text).join(' + ') ?? 'a function')
-  return texts.length === 1 ? texts[0]! : `the first of ${texts.join(' / ')}`
+  return words.length === 0 ? [said.everyRequest] : words
 }

@@ -3,6 +3,7 @@ import { descriptorMethod } from '../condition/methods.ts'
 import { isWithin } from '../document/term.ts'
 import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
+import type { RuleKey } from '../rule/rule-key.ts'
 import type { Captured } from '../selector/selector.ts'
 import type { RuleIndex } from './rule-index.ts'
 
@@ -66,4 +67,23 @@ export function chargeOf(
 /** Whether a request without the key is denied. A shadow rule never denies. */
 export function refuses({ rule, denyMissing }: RuleParts): boolean {
   return denyMissing && rule.mode === 'enforce'
+}
+
+/** The words of `explain` that are said of rules without a document too. */
+export const said: Readonly<
+  Record<'everyRequest' | 'preflight', string> &
+    Record<'lacks' | 'key', (key: RuleKey, request: RequestView, captured?: Captured) => string>
+> = {
+  everyRequest: 'applies to every request',
+  preflight: 'the request is a CORS preflight; the rule names no path',
+  lacks: (key, request, captured) => `the request lacks ${key.lacking(request, captured)}`,
+  key: (key, request, captured) =>
+    key.subject(request, captured) === undefined
+      ? `in the bucket of all requests without a usable value of ${key.lacking(request, captured)}`
+      : `key from ${keyText(key)}`,
+}
+
+function keyText({ alternatives }: RuleKey): string {
+  const texts = alternatives.map(({ selectors }) => selectors?.map(({ text }) => text).join(' + ') ?? 'a function')
+  return texts.length === 1 ? texts[0]! : `the first of ${texts.join(' / ')}`
 }

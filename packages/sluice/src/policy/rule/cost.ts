@@ -5,7 +5,8 @@ import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { CostMapSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../request-view.ts'
-import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
+import { compileSelector } from '../selector/compile-selector.ts'
+import type { Captured, Selector } from '../selector/selector.ts'
 
 /** How many units a request spends. */
 export type CostReader = (request: RequestView, captured: Captured | undefined) => number

@@ -1,9 +1,11 @@
 import type { Limit } from '../../core/algorithms/limit.ts'
+import { fixedLimits, limitSet } from '../../core/engine/any-limit-set.ts'
 import type { BlockTerms } from '../../core/engine/block.ts'
-import { fixedLimits, type LimitSet, limitSet, maxLimitsPerRule } from '../../core/engine/limit-set.ts'
+import { type LimitSet, maxLimitsPerRule } from '../../core/engine/limit-set.ts'
 import type { LimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { type LimitDefaults, readLimits } from '../limit/limit-spec.ts'
+import { withPace } from '../limit/pace-spec.ts'
 
 /** What a rule says for all its sets. */
 export interface SetDefaults extends LimitDefaults {
@@ -35,10 +37,11 @@ export class LimitSets {
     const known = this.#bySpec.get(text)
     if (known) return known
     let ok = true
-    const limits = readLimits(spec, path, defaults, (...issue) => {
+    const wrong: Report = (...issue) => {
       ok = false
       report(...issue)
-    })
+    }
+    const limits = readLimits(spec, path, defaults, wrong, withPace)
     if (!ok || limits.length > maxLimitsPerRule) return undefined
     const set = this.#shared(limits, block)
     this.#bySpec.set(text, set)

@@ -4,7 +4,8 @@ import type { OverrideSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { isWithin, readTerm, type Term } from '../document/term.ts'
 import type { Steps } from '../steps.ts'
-import { partsOfSubject, type RuleKey } from './key.ts'
+import { partsOfSubject } from './key.ts'
+import type { RuleKey } from './rule-key.ts'
 
 /** Other limits for some subjects. */
 export interface Override extends Term {

@@ -2,8 +2,8 @@ import { formatAddress, parseAddress } from '../../core/address.ts'
 import { decodeKey, type KeyPart } from '../../core/key.ts'
 import { isServed } from '../condition/methods.ts'
 import type { Term } from '../document/term.ts'
-import type { RuleKey } from './key.ts'
 import type { Override, Overrides } from './overrides.ts'
+import type { RuleKey } from './rule-key.ts'
 
 /** As much of a rule as its warnings are about. */
 export interface WarnedRule {

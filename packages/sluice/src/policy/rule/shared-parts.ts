@@ -1,6 +1,6 @@
 import type { KeySpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import type { RuleKey } from './key.ts'
+import type { RuleKey } from './rule-key.ts'
 
 /**
  * Parts of rules that say the same, made once. A thousand rules usually have a handful of keys and methods between

@@ -1,10 +1,12 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
+import { limitSet } from '../../core/engine/any-limit-set.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { hash } from '../../core/engine/tag.ts'
 import type { LimitsSpec, SharesSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import type { RequestView } from '../request-view.ts'
-import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
+import { compileSelector } from '../selector/compile-selector.ts'
+import type { Captured, Selector } from '../selector/selector.ts'
 
 /** How the classes of a rule share its limit. */
 export interface Shares {

@@ -8,8 +8,9 @@ import { isLimitsText } from '../lookup/limits-text.ts'
 import type { Lookup } from '../lookup/lookup.ts'
 import type { LookupSource } from '../lookup/lookup-options.ts'
 import type { RequestView } from '../request-view.ts'
-import { type Captured, compileSelector, type Selector } from '../selector/selector.ts'
-import type { RuleKey } from './key.ts'
+import { compileSelector } from '../selector/compile-selector.ts'
+import type { Captured, Selector } from '../selector/selector.ts'
+import type { RuleKey } from './rule-key.ts'
 import { type Environment, environmentTiers } from './tier-environment.ts'
 
 /** Finds the tier of a subject. */

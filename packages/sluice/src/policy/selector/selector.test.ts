@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RequestView } from '../request-view.ts'
-import { type Captured, compileSelector, type Selector } from './selector.ts'
+import { compileSelector } from './compile-selector.ts'
+import type { Captured, Selector } from './selector.ts'
 import { transformOf } from './transforms.ts'
 
 const request: RequestView = {

@@ -1,3 +1,5 @@
+import type { RequestView } from '../request-view.ts'
+
 /**
  * A value of a request as the text that names a subject: the sender chooses the type, so `1` and `"1"` are the same.
  * What cannot be part of a key (objects, arrays, NaN, empty text) is missing.
@@ -16,6 +18,11 @@ export function textOfRepeated(value: unknown): string | undefined {
   if (!Array.isArray(value)) return textOf(value)
   const first = textOf(value[0])
   return value.every((each) => textOf(each) === first) ? first : undefined
+}
+
+/** All texts of a field that comes several times. */
+export function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(textOf).filter((text) => text !== undefined) : []
 }
 
 /** Whether a field is the value's own: what every object inherits is none of a request's. */
@@ -38,4 +45,16 @@ export function valueAt(from: unknown, path: readonly string[], has: HasField = 
     return undefined
   }
   return value
+}
+
+/** The value of a part of a view that threw when it was read. */
+export const unreadable: unique symbol = Symbol('unreadable')
+
+/** A part of a request. A view may read lazily from its framework, so even its own fields can throw. */
+export function partOfRequest(request: RequestView, name: keyof RequestView): unknown {
+  try {
+    return request[name]
+  } catch {
+    return unreadable
+  }
 }

@@ -6,10 +6,12 @@ import { changeCharge } from '../../core/engine/charge.ts'
 import { type FailureKind, StoreError } from '../../core/errors.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Deadlines } from '../../runtime/deadlines.ts'
-import { type AnswerCallback, type CallbackStore, toPromise } from '../callback-store.ts'
+import { type AnswerCallback, toPromise } from '../callback-store.ts'
 import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
+import type { FallbackStore } from './fallback-store.ts'
 import { LocalUsage } from './local-usage.ts'
+import { answerWithout } from './open-fallback.ts'
 
 export interface FallbackOptions {
   readonly failures: number
@@ -21,15 +23,6 @@ export interface FallbackOptions {
   readonly onOutage?: ((failure: FailureKind | undefined) => void) | undefined
 }
 
-/** A store that answers whatever the store behind it does. */
-export interface FallbackStore extends CallbackStore {
-  readonly breaker: BreakerState
-  /** Since the store last answered; 0 while it does. */
-  readonly lastContactMs: number
-  /** How it failed last, until it answers again. */
-  readonly failure: StoreError | undefined
-}
-
 /** Faults of one key or one call say nothing about the store as a whole. */
 const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'format', 'full', 'script', 'closed'])
 
@@ -39,9 +32,6 @@ const local: ReadonlySet<FailureKind> = new Set(['wrongtype', 'format', 'full', 
  * newer version keeps is counted on this replica's share meanwhile.
  */
 const atLeast: { readonly [Kind in FailureKind]?: OnStoreFailure } = { overload: 'closed', format: 'local' }
-
-/** Shared by all degraded answers to one charge, of which there may be thousands at the same moment. */
-const noStatuses: Answer['statuses'] = Object.freeze([Object.freeze([])])
 
 /**
  * Which rule of a decision prevails. A `recount` rule gets a denial here, which `recounting` then checks; without it,
@@ -254,18 +244,7 @@ class StoreWithFallback implements FallbackStore {
     let mode: OnStoreFailure = atLeast[failure.kind] ?? 'open'
     for (const { rule } of ask.charges)
       if (strictness[rule.onStoreFailure] > strictness[mode]) mode = rule.onStoreFailure
-    if (mode !== 'local') {
-      const isOpen = mode === 'open'
-      const statuses = ask.charges.length === 1 ? noStatuses : ask.charges.map(() => [])
-      return {
-        allowed: isOpen,
-        granted: isOpen ? copiesOf(ask) : 0,
-        nowUs: this.#clock.now(),
-        statuses,
-        failure: failure.kind,
-        by: isOpen ? 'open' : 'closed',
-      }
-    }
+    if (mode !== 'local') return answerWithout(ask, failure, mode === 'open', this.#clock.now())
     const isLocal = (charge: Charge) => failure.kind === 'format' || isOfLocalRule(charge)
     const locals = ask.charges.filter(isLocal)
     const answer = this.#local.decide(ask, locals, this.#replicas())
@@ -314,10 +293,6 @@ function late(): StoreError {
 }
 
 const isOfLocalRule = ({ rule }: Charge): boolean => rule.onStoreFailure === 'local'
-
-function copiesOf(ask: Ask): number {
-  return ask.kind === 'take' ? ask.copies : 1
-}
 
 /** The statuses of the local charges, at their indices among all. */
 function spread(charges: readonly Charge[], locals: readonly Charge[], answer: Answer): Answer['statuses'] {

@@ -1,7 +1,8 @@
 import type { Limit } from '../../core/algorithms/limit.ts'
+import { limitSet } from '../../core/engine/any-limit-set.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import { changeCharge } from '../../core/engine/charge.ts'
-import { type LimitSet, limitSet } from '../../core/engine/limit-set.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
 
 const shares = new WeakMap<LimitSet, Map<number, LimitSet>>()
 

@@ -1,7 +1,7 @@
 import { maxConcurrency } from '../../core/algorithms/limit.ts'
 import type { Clock } from '../../core/clock.ts'
+import { limitSet } from '../../core/engine/any-limit-set.ts'
 import type { Charge } from '../../core/engine/ask.ts'
-import { limitSet } from '../../core/engine/limit-set.ts'
 import { encodeKey, keyPrefix } from '../../core/key.ts'
 import { every } from '../../runtime/every.ts'
 import { LiveReplicas } from '../../runtime/live-replicas.ts'

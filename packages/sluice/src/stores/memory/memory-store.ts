@@ -44,6 +44,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new InProcess(maxSubjects, options.clock ?? systemClock())
 }
 
+/** Whether a store is one of `memoryStore`, and not of somebody else. */
+export function isMemoryStore(store: Store): store is MemoryStore {
+  return store instanceof InProcess
+}
+
 /** For how long a store that had to refuse a new subject is not well. */
 const refusedForUs = 60_000_000
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Hold } from '../../core/algorithms/state.ts'
+import { limitSet } from '../../core/engine/any-limit-set.ts'
 import type { Answer, Ask, Charge, HoldRequest, LimitStatus } from '../../core/engine/ask.ts'
-import { limitSet } from '../../core/engine/limit-set.ts'
 import { StoreError } from '../../core/errors.ts'
 import { compileLimits } from '../../policy/limit/testing/compile-limits.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'

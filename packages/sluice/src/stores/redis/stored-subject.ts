@@ -1,4 +1,5 @@
-import { algorithmNames, algorithms } from '../../core/algorithms/index.ts'
+import { algorithms } from '../../core/algorithms/all.ts'
+import { algorithmNames } from '../../core/algorithms/index.ts'
 import { blankState, extraOf, type HoldKind, type State } from '../../core/algorithms/state.ts'
 import { convertState } from '../../core/engine/convert-state.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'

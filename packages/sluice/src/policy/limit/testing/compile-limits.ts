@@ -4,6 +4,7 @@ import type { Report } from '../../document/policy-error.ts'
 import { limitsSpec } from '../../document/schema/schema.ts'
 import { checkShape } from '../../document/schema/schema-issues.ts'
 import { type LimitDefaults, readLimits } from '../limit-spec.ts'
+import { withPace } from '../pace-spec.ts'
 
 /**
  * Makes limits of what a document may say, and throws at the first mistake.
@@ -15,7 +16,7 @@ export function compileLimits(spec: unknown, option: string, defaults: LimitDefa
     throw invalidOption(path, value, message)
   }
   const checked = checkShape(limitsSpec, spec, option, report)!
-  return typeof checked === 'string' ? [] : readLimits(checked, option, defaults, report)
+  return typeof checked === 'string' ? [] : readLimits(checked, option, defaults, report, withPace)
 }
 
 /** The same for exactly one limit. */
