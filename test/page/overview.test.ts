@@ -105,6 +105,22 @@ describe('the overview', () => {
     })
   })
 
+  test('does not say that nobody is refused while it cannot see the other processes', async () => {
+    const redis = await startRedis()
+    ends.push(() => redis.stop())
+    const [shown, other] = [await start({ redis: redis.url }), await start({ redis: redis.url })]
+    ends.push(keepDeciding(other, 'somebody'))
+    view = await openView(browser, shown)
+    const { page } = view
+    const refused = page.getByRole('region', { name: 'Who is being refused' })
+    await refused.getByText('somebody').waitFor()
+    await redis.freeze()
+    await page.getByText('the figures are those of this process alone').waitFor()
+    await refused.getByText('Not known').waitFor()
+    redis.thaw()
+    await refused.getByText('somebody').waitFor()
+  })
+
   test('follows a daemon through its restart: old data stays, new data is added', async () => {
     const first = await startDaemon({ policy: file })
     const { port } = new URL(first.url)

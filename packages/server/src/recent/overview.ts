@@ -5,6 +5,7 @@ import type { LimiterCounter, LimiterStats, ReceivedReport, RuleStats } from 'sl
 import type { Overview } from '../shapes/page.ts'
 import { fleetStats, isLimiter } from './fleet/fleet.ts'
 import type { Live } from './live.ts'
+import type { RecentDenials } from './recent-denials.ts'
 
 /** What rules decided in all processes: this one in full, others as they report. */
 export function fleetRules(live: Live, counter: LimiterCounter, top: number, only?: string): readonly RuleStats[] {
@@ -28,6 +29,7 @@ export function fleetRules(live: Live, counter: LimiterCounter, top: number, onl
 export async function refusedKeys(
   rules: readonly RuleStats[],
   limiter: Limiter,
+  denials: RecentDenials,
   top: number,
 ): Promise<Overview['refused']> {
   const denied = rules
@@ -42,18 +44,22 @@ export async function refusedKeys(
     .filter(({ perSecond }) => perSecond > 0)
     .sort((a, b) => b.perSecond - a.perSecond)
   const keys = await Promise.all(
-    denied.slice(0, top).map(async (each) => ({ ...each, ...(await passes(limiter, each.key)) })),
+    denied.slice(0, top).map(async (each) => ({ ...each, ...(await passes(limiter, denials, each)) })),
   )
   return { keys, seen: denied.length }
 }
 
+type Passes = Pick<Overview['refused']['keys'][number], 'limit' | 'passesInMs'>
+
 async function passes(
   limiter: Limiter,
-  key: string,
-): Promise<Pick<Overview['refused']['keys'][number], 'limit' | 'passesInMs'>> {
+  denials: RecentDenials,
+  { rule, key }: { readonly rule: string; readonly key: string },
+): Promise<Passes> {
   try {
     const parsed = parseReadableKey(key)
-    const { limits, degraded } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    const { limits, degraded, tierUnknown } = await limiter.inspect(parsed.key, { rule: parsed.rule })
+    if (tierUnknown) return asDenied(denials, rule, key)
     if (degraded) return { limit: null, passesInMs: null }
     const [full] = [...limits].sort((a, b) => b.retryAfterMs - a.retryAfterMs)
     if (full === undefined || full.retryAfterMs === 0) return { limit: null, passesInMs: 0 }
@@ -62,6 +68,13 @@ async function passes(
     // A rule that the policy no longer has, or a store that is away.
     return { limit: null, passesInMs: null }
   }
+}
+
+/** By its last denial: with which tier a key comes, only its requests say. */
+function asDenied(denials: RecentDenials, rule: string, key: string): Passes {
+  const last = denials.of(rule).find((each) => each.key === key)
+  if (last === undefined || last.retryAfterMs === null) return { limit: last?.limit ?? null, passesInMs: null }
+  return { limit: last.limit, passesInMs: Math.max(0, last.at + last.retryAfterMs - Date.now()) }
 }
 
 /** All processes that report, this one first. */

@@ -16,7 +16,7 @@ export function BusyKeys() {
     return stats.error ? <ErrorState error={stats.error} retry={stats.reload} /> : <Loading />
   return (
     <div class="busy-keys">
-      <TopKeys rules={stats.data.rules} />
+      <TopKeys stats={stats.data} />
       <Panel title="Recent denials" note="of all processes that report">
         <Denials denials={denials.data?.denials ?? []} />
       </Panel>
@@ -25,7 +25,10 @@ export function BusyKeys() {
 }
 
 /** The keys of all rules that are denied, and used, most. */
-export function TopKeys({ rules, isOther = false }: { readonly rules: Stats['rules']; readonly isOther?: boolean }) {
+export function TopKeys({ stats, isOther = false }: { readonly stats: Stats; readonly isOther?: boolean }) {
+  const { rules, complete } = stats
+  const nobody = (was: string): string =>
+    complete ? `No key was ${was} in the last two minutes.` : 'Not known: what processes report cannot be read now.'
   const top = (of: 'hottest' | 'mostDenied') =>
     rules
       .flatMap((rule) => rule[of])
@@ -34,15 +37,10 @@ export function TopKeys({ rules, isOther = false }: { readonly rules: Stats['rul
   return (
     <>
       <Panel title="Most denied keys" note="denials, last minute or two">
-        <HotKeys
-          keys={top('mostDenied')}
-          empty="No key was denied in the last two minutes."
-          kind="deny"
-          isOther={isOther}
-        />
+        <HotKeys keys={top('mostDenied')} empty={nobody('denied')} kind="deny" isOther={isOther} />
       </Panel>
       <Panel title="Hottest keys" note="units, last minute or two">
-        <HotKeys keys={top('hottest')} empty="No key was used in the last two minutes." isOther={isOther} />
+        <HotKeys keys={top('hottest')} empty={nobody('used')} isOther={isOther} />
       </Panel>
     </>
   )

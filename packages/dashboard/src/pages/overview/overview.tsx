@@ -1,6 +1,7 @@
 import './overview.css'
 import type { Overview as Answer, Rules } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
+import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Segmented } from '../../components/segmented.tsx'
@@ -36,6 +37,11 @@ export function Overview() {
     <>
       <h1 class="visually-hidden">Overview</h1>
       {data.outage && <DegradedBanner outage={data.outage} store={data.store.name} isBack={data.store.ok} />}
+      {!data.complete && (
+        <Notice kind="warn">
+          What other processes report cannot be read now, so the figures are those of this process alone.
+        </Notice>
+      )}
       <Tiles timeline={timeline} deadlineMs={data.deadlineMs} />
       <div class="overview">
         <div class="column">
@@ -50,7 +56,7 @@ export function Overview() {
             <Chart timeline={timeline} minutes={minutes} />
             <Legend historyUrl={data.historyUrl} />
           </Panel>
-          <Refused refused={data.refused} />
+          <Refused refused={data.refused} complete={data.complete} />
           <BusiestRules />
         </div>
         <div class="column">

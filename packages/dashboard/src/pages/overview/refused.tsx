@@ -7,13 +7,15 @@ import { formatDuration } from '../../format/time.ts'
 import { linkTo } from '../../hooks/router.ts'
 
 /** The keys that are denied most, by which limit, and when they would pass. */
-export function Refused({ refused }: { readonly refused: Overview['refused'] }) {
+export function Refused({ refused, complete }: Pick<Overview, 'refused' | 'complete'>) {
   const { keys, seen } = refused
   const most = keys[0]?.perSecond ?? 1
   const note = `last minute or two, ${keys.length} of ${formatNumber(seen)} key${seen === 1 ? '' : 's'}`
   return (
     <Panel title="Who is being refused" {...(keys.length > 0 ? { note } : {})}>
-      {keys.length === 0 ? (
+      {keys.length === 0 && !complete ? (
+        <EmptyState title="Not known" text="This process denied no key. What others deny cannot be read now." />
+      ) : keys.length === 0 ? (
         <EmptyState title="Nobody" text="No key was denied in the last two minutes." />
       ) : (
         <ul class="refused">

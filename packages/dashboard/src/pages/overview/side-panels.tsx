@@ -16,7 +16,7 @@ const breakers: Readonly<Record<string, string>> = {
 
 /** Whether counting is exact, and what the store costs. */
 export function StorePanel({ data }: { readonly data: Overview }) {
-  const { store, replicas, complete } = data
+  const { store, replicas } = data
   const away = replicas.filter(({ breaker }) => breaker !== null && breaker !== 'closed').length
   const overdue = replicas.map(({ ageMs }) => ageMs).filter((ageMs) => ageMs > staleMs)
   const shown = replicas.find(({ isShown }) => isShown)
@@ -51,9 +51,6 @@ export function StorePanel({ data }: { readonly data: Overview }) {
           {shown?.host} · {shown?.pid}
         </dd>
       </dl>
-      {!complete && (
-        <p class="soft small note">Reports of other replicas cannot be read now; this replica is shown alone.</p>
-      )}
       {store.warnings.map((warning) => (
         <p class="small note warning" key={warning}>
           {warning}

@@ -198,7 +198,7 @@ function Nothing({ service }: { readonly service: string | undefined }) {
   return (
     <EmptyState
       title="No part reports yet"
-      text="Services send how their upstreams, caches, breakers, capacity and shippers stand with startReports from sluice/reports."
+      text="Processes whose parts share a Redis handle report them by themselves. Others send them with startReports from sluice/reports."
     >
       <pre class="parts-example">
         {`startReports({

@@ -58,7 +58,7 @@ function Figures({ service }: { readonly service: string }) {
             <>
               <Decisions data={data} />
               <div class="busy-keys">
-                <TopKeys rules={rules} isOther />
+                <TopKeys stats={data} isOther />
               </div>
               <Panel title="Rules" note="since the processes began">
                 <Table label="Rules" columns={ruleColumns} rows={rules} rowKey={({ rule }) => rule} />

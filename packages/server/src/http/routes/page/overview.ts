@@ -12,7 +12,9 @@ const sharedMs = 1000
 /** `GET /v1/overview`: the present state of the service: denied keys, the store, the policy, and all processes. */
 export const overviewRoute: Routes = ({ read }, parts) => {
   const { limiter, live, counter, reports, startedAt, deadlineMs } = parts
-  const refusedNow = sharedFor(sharedMs, () => refusedKeys(fleetRules(live, counter, keysPerRule), limiter, topRefused))
+  const refusedNow = sharedFor(sharedMs, () =>
+    refusedKeys(fleetRules(live, counter, keysPerRule), limiter, live.denials, topRefused),
+  )
   read.get('/v1/overview', async function overview(c) {
     readQuery(c)
     const outage = live.outages.current
