@@ -23,6 +23,8 @@ describe('the HTTP API', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-api-'))
 
   beforeAll(async () => {
+    // Other files of tests may have run in this process before.
+    seen.clear()
     const file = join(folder, 'sluice.yaml')
     writeFileSync(file, policy)
     daemon = await startDaemon({ policy: file })
