@@ -196,7 +196,9 @@ export class BookingSide implements GrantOwner {
     return { step: { op: 'register', inFlight: this.inFlight, grants, mirrors }, isKept: true }
   }
 
-  /** What no period can need any more. Long limits have copies of their logs; those need only what was granted since. */
+  /**
+   * What no period can need any more. Long limits have copies of their logs; those need only what was granted since.
+   */
   #forget(nowMs: number): void {
     this.#forgotMs = nowMs
     const short = this.#options
