@@ -31,8 +31,8 @@ export interface RunParts extends RetryParts {
   readonly leaseMs: number
   readonly deadLetters: DeadLetters
   readonly gate: Gate
-  /** Resolves while reading is allowed. */
-  readonly resumed: () => Promise<void>
+  /** While nothing is to be read: resolves when it is again. */
+  readonly paused: () => Promise<void> | undefined
   /** Stop reading and finish what is in hand. */
   readonly stop: AbortSignal
   /** Stop at once. */
@@ -157,7 +157,8 @@ export class PartitionRun {
           const records = await untilAborted(page, signal)
           if (records === undefined) return !signal.aborted
           attempt = 0
-          await untilAborted(this.#parts.resumed(), signal)
+          const paused = this.#parts.paused()
+          if (paused) await untilAborted(paused, signal)
           if (records.length === 0) {
             await this.#checkpoint()
             page = this.#next(pages)

@@ -9,7 +9,7 @@ import type { Pipeline, PipelineEvents, PipelineStats, RunReport } from './pipel
 import { pipelineFailed } from './pipeline-error.ts'
 import type { Claim, PartitionState } from './positions/positions.ts'
 
-export interface PipelineParts extends Omit<RunParts, 'identity' | 'stop' | 'abort' | 'resumed'> {
+export interface PipelineParts extends Omit<RunParts, 'identity' | 'stop' | 'abort' | 'paused'> {
   /** The name that positions are kept under. */
   readonly positionsName: string
   readonly worker: string
@@ -170,7 +170,7 @@ export class RunningPipeline implements Pipeline {
       identity,
       stop: this.#stop.signal,
       abort: this.#abort.signal,
-      resumed: async () => this.#resumed?.promise,
+      paused: () => this.#resumed?.promise,
     }
     for (let extra = 0; ; extra++) {
       try {

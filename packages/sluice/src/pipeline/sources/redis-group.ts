@@ -50,7 +50,7 @@ class GroupReader {
   readonly #options: GroupOptions
   readonly #key: string
   readonly #consumer: string
-  /** The ids of batches that were read and are not acknowledged, by their first, and until when they are certainly ours. */
+  /** The ids of batches that are not acknowledged, by their first, and until when they are certainly ours. */
   readonly #inHand = new Map<string, readonly string[]>()
   #oursUntilMs = 0
   #clock: Clock | undefined
