@@ -1,13 +1,17 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+
+const prefix = 'sluice-test-'
 
 /**
  * Gives a test run one folder for all temporary files, of the tests and of the processes that they start, and removes
  * it at the end: a process that a test kills cannot clean up by itself.
  */
-export default function setup(): () => void {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+export default function setup(): (() => void) | undefined {
+  // Vitest calls this for each of its projects.
+  if (basename(tmpdir()).startsWith(prefix)) return
+  const folder = mkdtempSync(join(tmpdir(), prefix))
   // Database servers do not run as root, but keep their files in here.
   chmodSync(folder, 0o711)
   process.env.TMPDIR = folder
