@@ -359,6 +359,8 @@ describe('what is cached', () => {
     for (let i = 0; i < 4; i++) expect(await idsOf(i)).toEqual(['old'])
     const wrong = await send('PUT', '/v1/offers/new', { creatives: [{ id: 'x', weight: 'much', placements: [] }] })
     expect(wrong).toMatchObject({ status: 400, detail: expect.stringContaining('creatives.0.weight') })
+    const unknown = await send('PUT', '/v1/offers/new', { priorty: 5 })
+    expect(unknown).toMatchObject({ status: 400, detail: 'Unrecognized key: "priorty"' })
   })
 
   test('is changed while Redis is away too, and visible in all replicas once it is back', async () => {

@@ -59,7 +59,9 @@ export function recommendApi(services: Services): Express {
   app.use((error: Error & { status?: number }, _request: Request, response: Response, _next: NextFunction) => {
     if (error instanceof z.ZodError) {
       const [issue] = error.issues
-      response.status(400).json({ title: 'Wrong input', detail: `${issue!.path.join('.')}: ${issue!.message}` })
+      // An unknown field has no path.
+      const detail = [...(issue!.path.length > 0 ? [issue!.path.join('.')] : []), issue!.message].join(': ')
+      response.status(400).json({ title: 'Wrong input', detail })
     } else if (error.status !== undefined && error.status < 500) {
       response.status(error.status).json({ title: error.message })
     } else response.status(503).json({ title: 'Not available' })
