@@ -68,6 +68,8 @@ test.each([
   ['recommend-api', { TRACE_FILE: join(import.meta.dirname, 'none', 'spans') }, /^TRACE_FILE: ENOENT/],
   ['recommend-api', { RATE_LIMIT_TIER_ACME: 'gold' }, /RATE_LIMIT_TIER_ACME is "gold"; no tier of that name/],
   ['price-api', { TRUSTED_PROXIES: '10.0.0.0/99' }, /trustedProxies\[0\] is "10.0.0.0\/99"/],
+  // Before it connects to anything.
+  ['price-api', { REDIS_URL: 'redis:6379', DATABASE_URL: 'postgres://127.0.0.1:1/x' }, /^REDIS_URL is redis:6379: use/],
 ])('%s says in one line what is wrong with %j', async (name, wrong, line) => {
   const { ended, lines } = runExample(name, 'start', { ...env, ...(wrong as Record<string, string>) })
   expect(await ended).toBe(2)

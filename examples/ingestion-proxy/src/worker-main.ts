@@ -8,13 +8,13 @@ await runMain(async () => {
   const [env, log] = [readEnv(), logTo('diamond-worker')]
   const callVendor = vendorCalls(env, log)
   const inventory = new Inventory(env.url('DATABASE_URL', 'use postgresql://user:password@host:5432/diamonds'))
-  await inventory.prepare()
+  const drainMs = env.whole('DRAIN_MS', 10_000)
   const redis = connectRedis(env, log)
+  await inventory.prepare()
   const queue = pageQueue(redis)
   const operationName = 'DiamondsPage'
   const asked = 'diamonds_by_query(offset: $offset, limit: $limit) { id price }'
   const query = `query ${operationName}($offset: Int!, $limit: Int!) { ${asked} }`
-  const drainMs = env.whole('DRAIN_MS', 10_000)
   let page: Page | undefined
   let isRunning = true
   /** For a page that takes longer than the process may: the vendor can be away for minutes. */

@@ -12,8 +12,8 @@ await runMain(async () => {
   const [env, log] = [readEnv(), logTo('price-aggregator')]
   const database = new Database(env.url('DATABASE_URL', 'use postgresql://user:password@host:5432/prices'))
   const cycleMs = env.whole('CYCLE_MS', 1000, { least: 10 })
-  await database.prepare()
   const client = connectRedis(env, log)
+  await database.prepare()
   const redis = openRedis(client, { service: 'price-api' })
   // Nobody waits for its writes, so that they may take longer than a reader's call.
   const cache = await createCache({ redis, redisDeadline: '1s' })

@@ -8,8 +8,8 @@ import { startServices } from './services.ts'
 await runMain(async () => {
   const [env, log] = [readEnv(), logTo('price-api')]
   const database = new Database(env.url('DATABASE_URL', 'use postgresql://user:password@host:5432/prices'))
-  await database.prepare()
   const redis = connectRedis(env, log)
+  await database.prepare()
   const sources = env.list('DATA_SOURCES')
   const policy = filePolicy(env.text('POLICY_FILE', fileURLToPath(new URL('../sluice.yaml', import.meta.url))))
   const services = await startServices({ redis, database, sources, policy })
