@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runProgram } from 'example-service/programs'
 import { type PostgresServer, type RedisServer, startMongod, startPostgres, startRedis, waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runExample } from './running-example.ts'
@@ -74,6 +75,19 @@ test.each([
   const { ended, lines } = runExample(name, 'start', { ...env, ...(wrong as Record<string, string>) })
   expect(await ended).toBe(2)
   expect(lines).toEqual([expect.stringMatching(line)])
+})
+
+test.each([
+  ...['price-api', 'recommend-api', 'sentiment-service', 'image-service', 'ingestion-proxy'].map((name) => [
+    name,
+    'demo',
+  ]),
+  ['demo', 'main'],
+])('the demonstration of %s says in one line which server is not installed', async (name, program) => {
+  const file = join(import.meta.dirname, '..', '..', 'examples', name!, 'dist', `${program}.js`)
+  const { ended, lines } = runProgram([file], { PATH: '/nowhere' })
+  expect(await ended).toBe(1)
+  expect(lines).toEqual([expect.stringMatching(/^redis-server or valkey-server was not found on PATH: install Redis/)])
 })
 
 /** The programs that serve requests, and a variable that each cannot do without. */

@@ -1,7 +1,12 @@
 // The page with traffic on it: run it, and open the link.
 import { openDemo } from './open-demo.ts'
 
-const { daemon, close } = await openDemo({ port: process.env.PORT ?? '8440', env: process.env })
+const { daemon, close } = await openDemo({ port: process.env.PORT ?? '8440', env: process.env }).catch(
+  (error: Error) => {
+    console.error(error.message)
+    process.exit(1)
+  },
+)
 const link = (): string => `${daemon.url}/#code=${daemon.signInCode()}`
 console.log(`
   page  ${link()}

@@ -1,10 +1,10 @@
 // `npm run demo`: the same work through one proxy and through three. The vendor sees 25 per second in both cases.
-import { readEnv } from 'example-service'
+import { readEnv, runMain } from 'example-service'
 import { startRedis } from 'sluice/testing'
 import { vendorCalls } from './call-vendor.ts'
 import { run, serveReplicas } from './programs.ts'
 
-const redis = await startRedis()
+const redis = await runMain(startRedis)
 for (const replicas of [1, 3]) {
   const vendor = run('vendor-main', {})
   const { url = '' } = await vendor.event('started')

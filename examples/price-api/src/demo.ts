@@ -1,13 +1,13 @@
 // `npm run demo`: API, aggregator and an indexer that makes up trades, with a Redis and a PostgreSQL of their own.
 import { fork } from 'node:child_process'
-import { connectRedis, readEnv } from 'example-service'
+import { connectRedis, readEnv, runMain } from 'example-service'
 import { createCache, createFreshness } from 'sluice/cache'
 import { openRedis } from 'sluice/redis'
 import { startPostgres, startRedis } from 'sluice/testing'
 import { Database } from './database.ts'
 import { indexAsset, indexTrades, randomWalk } from './indexer.ts'
 
-const [redisServer, postgres] = await Promise.all([startRedis(), startPostgres()])
+const [redisServer, postgres] = await runMain(() => Promise.all([startRedis(), startPostgres()]))
 Object.assign(process.env, {
   ...{ REDIS_URL: redisServer.url, DATABASE_URL: postgres.url, DATA_SOURCES: 'kraken,sdex' },
   API_KEYS: process.env.API_KEYS ?? 'demo-key',

@@ -1,10 +1,11 @@
 // `npm run demo`: the service with a Redis and a PostgreSQL of its own, and something to decide about.
+import { runMain } from 'example-service'
 import { openPool } from 'example-service/postgres'
 import { startPostgres, startRedis } from 'sluice/testing'
 import { Database } from './data/database.ts'
 import { parseEntity } from './data/entities.ts'
 
-const [redis, postgres] = await Promise.all([startRedis(), startPostgres()])
+const [redis, postgres] = await runMain(() => Promise.all([startRedis(), startPostgres()]))
 const pool = openPool(postgres.url)
 const database = new Database(pool)
 await database.prepare()

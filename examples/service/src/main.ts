@@ -13,9 +13,9 @@ export function logTo(service: string): Log {
 const wrongValues: readonly unknown[] = ['SLUICE_INVALID_OPTION', 'SLUICE_INVALID_POLICY']
 
 /** Runs a program. What keeps it from starting is one line, and the exit code: 2 for a wrong variable, else 1. */
-export async function runMain(main: () => Promise<unknown>): Promise<void> {
+export async function runMain<T>(main: () => Promise<T>): Promise<T> {
   try {
-    await main()
+    return await main()
   } catch (error) {
     console.error((error as Error).message.split('\n')[0])
     process.exit(error instanceof SettingError || wrongValues.includes((error as { code?: unknown }).code) ? 2 : 1)
