@@ -15,10 +15,11 @@ test('calls that are aborted at any moment return what they took, and the vendor
     }
     asked.resume().on('end', () => setTimeout(answer, random() * 4))
   })
-  const [amount, periodMs] = [100, 50]
+  const [amount, periodMs] = [200, 1000]
   const upstream = {
     ...{ name: 'vendor', origin: vendor.origin, limits: { amount, per: `${periodMs}ms` }, concurrency: 40 },
-    ...{ timeout: '10s', maxWait: '1h', maxQueue: calls },
+    // This process is both sides, and reads what it wrote up to 400 ms late while it loads modules.
+    ...{ timeout: '10s', maxWait: '1h', maxQueue: calls, arrival: '1s' },
   }
   const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
   const outcomes = { ended: 0, failed: 0 }
