@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeKey, encodeKey, type Key, type KeyPart, keyPrefix, maxPartLength, parseReadableKey } from './key.ts'
+import {
+  decodeKey,
+  encodeKey,
+  type Key,
+  type KeyPart,
+  keyPartAt,
+  keyPrefix,
+  maxPartLength,
+  parseReadableKey,
+} from './key.ts'
 import { sha256 } from './sha256.ts'
 
 /** Any UTF-16 units, with the characters that mean something in keys more often than others. */
@@ -52,6 +61,16 @@ describe('a key', () => {
         expect(decodeKey(encodeKey(parts))).toEqual(normal(parts))
       }),
       { numRuns: 5000 },
+    )
+  })
+
+  it('gives each part by itself, and none beyond its last', () => {
+    fc.assert(
+      fc.property(tuple, fc.nat(6), (parts, index) => {
+        const encoded = encodeKey(parts)
+        expect(keyPartAt(encoded, index)).toEqual(decodeKey(encoded)[index])
+      }),
+      { numRuns: 2000 },
     )
   })
 

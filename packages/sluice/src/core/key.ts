@@ -110,10 +110,22 @@ export function decodeKey(encoded: string): KeyPart[] {
   return encoded.split('/').map(decodePart)
 }
 
+/** One part of an encoded key; undefined when it has fewer. */
+export function keyPartAt(encoded: string, index: number): KeyPart | undefined {
+  let start = 0
+  for (let i = 0; i < index; i++) {
+    start = encoded.indexOf('/', start) + 1
+    if (start === 0) return undefined
+  }
+  const end = encoded.indexOf('/', start)
+  return decodePart(start === 0 && end < 0 ? encoded : encoded.slice(start, end < 0 ? undefined : end))
+}
+
 function decodePart(part: string): KeyPart {
   if (part === '#true') return true
   if (part === '#false') return false
   if (part.startsWith('#')) return Number(part.slice(1))
+  if (!part.includes('%')) return part
   return part.replace(/%([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 

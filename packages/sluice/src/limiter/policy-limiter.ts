@@ -11,6 +11,7 @@ import { Charger } from './charger.ts'
 import { type Charges, chargesOfKey, needsPermit, takeCharge } from './decision/charges.ts'
 import { asItIs, Decider, withoutHold } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
+import type { RuleCharge } from './decision/rule-charge.ts'
 import type { Units } from './decision/units.ts'
 import type { LimiterEvents } from './events.ts'
 import type { FurtherCalls } from './further-calls.ts'
@@ -208,13 +209,13 @@ export class PolicyLimiter implements Limiter {
 
   #take(policy: CompiledPolicy, key: Key, options: TakeOptions | undefined): Promise<Decision> {
     const rule = this.#charger.rule(policy, options?.rule)
-    if (policy.lookups) {
+    if (rule === undefined || rule.mode === 'shadow' || rule.mayBeFixed) {
       const chargesOf = (): Charges => chargesOfKey(rule, key, options, this.clock)
       return this.#charger.known(chargesOf, (charges) => this.#decider.decide(policy, charges, asItIs))
     }
-    if (rule === undefined || rule.mode === 'shadow' || rule.mayBeFixed)
-      return this.#decider.decide(policy, chargesOfKey(rule, key, options, this.clock), asItIs)
-    return this.#decider.take(policy, takeCharge(rule, key, options, this.clock))
+    if (policy.lookups === undefined) return this.#decider.take(policy, takeCharge(rule, key, options, this.clock))
+    const chargeOf = (): RuleCharge => takeCharge(rule, key, options, this.clock)
+    return this.#charger.known(chargeOf, (charge) => this.#decider.take(policy, charge))
   }
 
   /** Goes on with the further calls, when they are there. */

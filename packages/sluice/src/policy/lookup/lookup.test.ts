@@ -193,3 +193,27 @@ it('answers as a model does, for any order of keys, answers and time, with sever
   })
   await fc.assert(property, { numRuns: 200 })
 })
+
+it('asks again for each of the keys that were found together', async () => {
+  const asked: string[] = []
+  const { clock, amountOf } = await limiterOf({
+    refresh: '1m',
+    get(key) {
+      asked.push(key)
+      return 'pro'
+    },
+  })
+  const keys = ['a', 'b', 'c']
+  const ask = async () => {
+    for (const key of keys) expect(await amountOf(key)).toBe(50)
+  }
+  await ask()
+  await clock.advance('59s')
+  await ask()
+  expect(asked).toEqual(keys)
+  await clock.advance('2s')
+  await ask()
+  expect(asked).toEqual([...keys, ...keys])
+  await ask()
+  expect(asked).toHaveLength(6)
+})

@@ -27,15 +27,21 @@ export interface ResolvedLookup {
 const unknownMs = 5000
 /** How many wait for their turn; for more, the default holds at once. */
 const maxWaiting = 64
+/** For how many tiers the last is remembered. */
+const maxLatest = 1000
 /** How many keys are remembered as not known. Apart from the others, so that invented keys push none of them out. */
 const maxUnknown = 10_000
 
+/** Shared by the keys that were found together: a million keys are a million entries of a map and few objects. */
 interface Found {
   /** The name of a tier, or limits as text. */
   readonly tier: string
   /** From when on it is asked for again. */
-  againMs: number
+  readonly againMs: number
 }
+
+/** Keys are found together within this part of the time until they are asked for again. */
+const togetherPart = 1 / 64
 
 /**
  * What a function or a table says about keys, remembered. A key that is known is answered at once and refreshed in the
@@ -49,6 +55,8 @@ export class Lookup {
   readonly #flights = new SingleFlight<string, void>()
   /** In the order of their last refresh. */
   readonly #found = new Map<string, Found>()
+  /** By tier, what was found last. */
+  readonly #latest = new Map<string, Found>()
   /** Until when each is not asked for again. */
   readonly #unknown = new Map<string, number>()
   readonly #pending: Set<Promise<void>>
@@ -81,7 +89,7 @@ export class Lookup {
 
   /** The old value holds until there is a new one. */
   #refresh(key: string, found: Found, nowMs: number): void {
-    found.againMs = nowMs + unknownMs
+    this.#found.set(key, this.#foundOf(found.tier, nowMs, unknownMs))
     if (this.#gate.inside < this.#options.atOnce) void this.#flights.join(key, () => this.#ask(key))
   }
 
@@ -100,13 +108,23 @@ export class Lookup {
       const limit = { ms, clock: this.#clock, late, givenUp: (reason: unknown) => abort.abort(reason) }
       const tier = await tierIn(await withinTime(asked, limit))
       if (tier === undefined) this.#forget(key)
-      else this.#keep(key, { tier, againMs: this.#clock.monotonic() + refreshMs })
+      else this.#keep(key, this.#foundOf(tier, this.#clock.monotonic(), refreshMs))
     } catch (error) {
       this.#warn(`The lookup ${this.#name} failed, so that new keys have the default: ${toError(error).message}`)
       if (!this.#found.has(key)) this.#forget(key)
     } finally {
       this.#gate.leave()
     }
+  }
+
+  #foundOf(tier: string, nowMs: number, forMs: number): Found {
+    const againMs = nowMs + forMs
+    const latest = this.#latest.get(tier)
+    if (latest && latest.againMs <= againMs && latest.againMs > againMs - forMs * togetherPart) return latest
+    if (this.#latest.size >= maxLatest) this.#latest.clear()
+    const found = { tier, againMs }
+    this.#latest.set(tier, found)
+    return found
   }
 
   #keep(key: string, found: Found): void {

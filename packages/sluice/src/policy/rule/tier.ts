@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { show } from '../../core/errors.ts'
-import { decodeKey } from '../../core/key.ts'
+import { keyPartAt } from '../../core/key.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { TierSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
@@ -118,6 +118,6 @@ function compileBy(text: string | undefined, key: RuleKey | undefined, path: str
 }
 
 function partOf(subject: string, index: number, key: RuleKey | undefined): string | undefined {
-  const part = decodeKey(subject)[key?.numbered ? index + 1 : index]
+  const part = keyPartAt(subject, key?.numbered ? index + 1 : index)
   return part === undefined || part === '' ? undefined : String(part)
 }
