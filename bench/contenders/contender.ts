@@ -22,6 +22,10 @@ export interface Setup {
    * Only Sluice.
    */
   readonly daily?: 'cap' | 'paced'
+  /** In place of counting: nothing is limited, nothing passes, or keys are blocked once denied. Only Sluice. */
+  readonly fixed?: 'unlimited' | 'deny' | 'block'
+  /** The tier of a key is looked up among so many keys; the subjects are spread evenly over them. Only Sluice. */
+  readonly plans?: number
   /** Without the reports of the process, for which decisions are counted. Only Sluice. */
   readonly isUnreported?: boolean
   /** For breakers: open from the start, with a fallback that answers. */

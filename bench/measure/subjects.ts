@@ -16,3 +16,6 @@ export function askingOrder(subjects: number): Uint32Array {
   }
   return order
 }
+
+/** How many subjects are asked for where their plans are looked up among more. */
+export const planSubjects = 1000

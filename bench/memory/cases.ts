@@ -1,4 +1,5 @@
 import type { Case, CaseEntry } from '../measure/case.ts'
+import { planSubjects } from '../measure/subjects.ts'
 
 const section = 'memory'
 const sluice: CaseEntry = { label: 'sluice', contender: 'sluice in memory' }
@@ -6,6 +7,22 @@ const peer: CaseEntry = { label: 'RateLimiterMemory', contender: 'rate-limiter-f
 const union: CaseEntry = { ...peer, label: 'RateLimiterUnion' }
 const bare: CaseEntry = { label: 'a map and an array', contender: 'bare windows' }
 const amount = 1_000_000_000
+const counted: CaseEntry = { ...sluice, label: 'counted' }
+const window = [{ amount, seconds: 60 }]
+const once = [{ amount: 1, seconds: 3600 }]
+
+/** What needs no counter, beside the same with one. */
+const fixedCases = (['unlimited', 'deny', 'block'] as const).map(
+  (fixed): Case => ({
+    section,
+    title: fixed === 'block' ? '10,000 subjects, blocked' : `10,000 subjects, limits: ${fixed}`,
+    subjects: 10_000,
+    limits: fixed === 'unlimited' ? window : once,
+    expect: fixed === 'unlimited' ? 'allowed' : 'denied',
+    entries: [{ ...sluice, setup: { fixed } }, counted],
+    loads: [{ inFlight: 1, targets: [] }],
+  }),
+)
 
 /** One caller that awaits every decision: the cost for a request handler. */
 export const memoryCases: readonly Case[] = [
@@ -35,5 +52,19 @@ export const memoryCases: readonly Case[] = [
     expect: 'denied',
     entries: [sluice, peer, bare],
     loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 8 }] }],
+  },
+  ...fixedCases,
+  {
+    section,
+    title: '1,000 subjects of 1,000,000 plans',
+    subjects: planSubjects,
+    limits: window,
+    expect: 'allowed',
+    entries: [
+      { ...sluice, label: 'of 1,000,000 plans', setup: { plans: 1_000_000 } },
+      { ...sluice, label: 'of 1,000 plans', setup: { plans: planSubjects } },
+      { ...counted, label: 'without plans' },
+    ],
+    loads: [{ inFlight: 1, targets: [] }],
   },
 ]
