@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { defaultCapacity } from '../policy/capacity/compile-capacity.ts'
-import { staticPolicy } from '../policy/live/static-policy.ts'
+import { staticPolicy } from '../policy/live/source.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { createCapacity } from './create-capacity.ts'
 import { delayPoints, scale, utilisationPoints } from './load/scale.ts'

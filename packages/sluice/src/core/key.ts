@@ -112,13 +112,9 @@ export function decodeKey(encoded: string): KeyPart[] {
 
 /** One part of an encoded key; undefined when it has fewer. */
 export function keyPartAt(encoded: string, index: number): KeyPart | undefined {
-  let start = 0
-  for (let i = 0; i < index; i++) {
-    start = encoded.indexOf('/', start) + 1
-    if (start === 0) return undefined
-  }
-  const end = encoded.indexOf('/', start)
-  return decodePart(start === 0 && end < 0 ? encoded : encoded.slice(start, end < 0 ? undefined : end))
+  // Most keys have one part.
+  const part = encoded.includes('/') ? encoded.split('/')[index] : index === 0 ? encoded : undefined
+  return part === undefined ? undefined : decodePart(part)
 }
 
 function decodePart(part: string): KeyPart {

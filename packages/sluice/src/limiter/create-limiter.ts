@@ -30,11 +30,6 @@ export async function createLimiter<const Policy extends PolicyInput>(
   return (await makeLimiter(options)) as Limiter<RuleNameOf<Policy>>
 }
 
-// What limits in memory do not use, as at the edge, is loaded by those that do.
-const importPolicy = () => import('../policy/live/use-policy.ts')
-const importLayers = () => import('./store-layers.ts')
-const importFurtherCalls = () => import('./further-calls.ts')
-
 async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const resolved = resolveOptions(options)
   const { clock, deadlineMs, maxWaiting } = resolved
@@ -49,12 +44,13 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
   const { recount: recounts = {} } = options
+  // What limits in memory do not use, as at the edge, is loaded by those that do.
   const isSimple = options.limits !== undefined && options.recount === undefined && isMemoryStore(store)
   const layers = isSimple
     ? memoryLayers(store, clock)
-    : await (await importLayers()).storeLayers(store, () => live.current, recounts, resolved, events)
+    : await (await import('./store-layers.ts')).storeLayers(store, () => live.current, recounts, resolved, events)
   const isFurther = !isSimple || live.current.rules[0]!.limitsFor('', undefined, 0).needsHold
-  const further = isFurther ? (await importFurtherCalls()).FurtherCalls : undefined
+  const further = isFurther ? (await import('./further-calls.ts')).FurtherCalls : undefined
   const { inProcess = false, line } = store.abilities ?? {}
   const parts = { ...layers, policy, recounts, events, deadlineMs, inProcess, line, maxWaiting, clock }
   const beforeClose = async (): Promise<void> => {
@@ -96,7 +92,8 @@ export type RuleNameOf<Policy> = Policy extends {
 async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
   const { policy, limits, functions, lookups, env, fallbackPolicy } = options
   const own = { functions, lookups, env, fallbackPolicy, clock }
-  if (limits === undefined) return (await importPolicy()).usePolicy('createLimiter', policy!, own, {})
+  if (limits === undefined)
+    return (await import('../policy/live/use-policy.ts')).usePolicy('createLimiter', policy!, own, {})
   return new UsedPolicy(await limitsPolicy(limits, serviceOf(options), nameOf(options), own), true)
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { staticPolicy } from '../policy/live/static-policy.ts'
+import { staticPolicy } from '../policy/live/source.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { DenialReason } from './decision/decision.ts'
 import type { Admission, HoldHandle, Limiter } from './limiter.ts'

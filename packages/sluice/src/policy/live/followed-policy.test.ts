@@ -4,7 +4,7 @@ import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { CompiledPolicy } from '../compiled-policy.ts'
 import { type FollowOptions, followPolicy } from './followed-policy.ts'
 import type { PolicySource, SourcedDocument, SourceListener } from './source.ts'
-import { staticPolicy } from './static-policy.ts'
+import { staticPolicy } from './source.ts'
 
 /** A source that the test pushes by hand. */
 function handSource(first: SourcedDocument | Error) {

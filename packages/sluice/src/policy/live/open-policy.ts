@@ -8,8 +8,7 @@ import type { KeyFunctions } from '../rule/key.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { followPolicy } from './followed-policy.ts'
 import type { LivePolicy } from './live-policy.ts'
-import type { PolicySource } from './source.ts'
-import { staticPolicy } from './static-policy.ts'
+import { type PolicySource, staticPolicy } from './source.ts'
 
 export interface OpenPolicyOptions {
   /** Functions that the policy can name as keys: `key: fn:tenantOf` calls `functions.tenantOf(request)`. */

@@ -36,3 +36,12 @@ export interface PolicySource {
   start(listener: SourceListener): Promise<SourcedDocument>
   close(): Promise<void>
 }
+
+/** A source that never changes: a document, or YAML or JSON text. */
+export function staticPolicy(document: unknown): PolicySource {
+  return {
+    description: 'static',
+    start: async () => ({ document, revision: undefined }),
+    close: async () => {},
+  }
+}

@@ -121,9 +121,9 @@ export class Lookup {
     const againMs = nowMs + forMs
     const latest = this.#latest.get(tier)
     if (latest && latest.againMs <= againMs && latest.againMs > againMs - forMs * togetherPart) return latest
-    if (this.#latest.size >= maxLatest) this.#latest.clear()
     const found = { tier, againMs }
     this.#latest.set(tier, found)
+    dropOldest(this.#latest, maxLatest)
     return found
   }
 
