@@ -35,12 +35,13 @@ export function vendorCalls(env: Env, log: Log): CallVendor {
       const signal = AbortSignal.timeout(125_000)
       const init = { method: 'POST', headers, body: JSON.stringify(question), signal }
       const response = await fetch(url, init).catch((error: Error) => error)
-      if (response instanceof Response && response.ok) return response.json()
-      const status = response instanceof Response ? response.status : 0
-      const reason = response instanceof Response ? await response.text() : response.message
+      const failed = response instanceof Error
+      if (!failed && response.ok) return response.json()
+      const status = failed ? 0 : response.status
+      const reason = failed ? response.message : await response.text()
       if (attempt === attempts || (status !== 0 && !transient.includes(status)))
         throw new Error(`the vendor was not asked: ${status} ${reason}`)
-      const afterMs = Number(response instanceof Response ? response.headers.get('retry-after') : 0) * 1000
+      const afterMs = Number(failed ? 0 : response.headers.get('retry-after')) * 1000
       // Doubled with every attempt, and at random, so that workers that failed together do not return together.
       const delayMs = Math.max(afterMs || 0, 200 * 2 ** attempt * (0.5 + Math.random() / 2))
       log('nivoda_request_retry', { operationName: question.operationName, attempt, status, delayMs })

@@ -1,5 +1,13 @@
 import { clientClosedRequest, type Denial, type Finish, type Header } from '../../admission/outcome.ts'
 
+/**
+ * Whether a callback returned a response. Not by its class: `@hono/node-server` puts its own in the place of the global
+ * one, and `fetch` goes on returning the other.
+ */
+export function isResponse(answer: unknown): answer is Response {
+  return typeof (answer as Partial<Response> | null | undefined)?.headers?.get === 'function'
+}
+
 /** The response for a denial. */
 export function denialResponse({ status, headers, body }: Denial<unknown>, method: string): Response {
   return new Response(method === 'HEAD' ? null : body, { status, headers: Object.fromEntries(headers) })

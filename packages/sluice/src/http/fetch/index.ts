@@ -8,7 +8,7 @@ import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { requestViews } from '../request/request-views.ts'
-import { denialResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
+import { denialResponse, isResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
 import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
 import { bodyHint, readBody } from './read-body.ts'
 
@@ -77,7 +77,7 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
     const { decision, headers, denial, finish } = await guard.decide(view, request, () => request.signal)
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, request)
-      if (answer instanceof Response) return answer
+      if (isResponse(answer)) return answer
       return denialResponse(isDenial(answer) ? answer : denial, request.method)
     }
     if (decision !== undefined) decisions.set(request, decision)

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
@@ -92,6 +92,21 @@ describe('rateLimit() for Hono without Node', () => {
     app.get('/', (c) => c.text('hello'))
     const answer = await app.request('/')
     expect([answer.status, await answer.text()]).toEqual([418, 'no: 429'])
+    await limiter.close()
+  })
+
+  it('may be answered with what fetch returned, which is not of the class that node-server puts in its place', async () => {
+    const elsewhere = await listening(createServer((_, response) => void response.writeHead(418).end('from elsewhere')))
+    const limiter = await createLimiter({ policy: { service: 'suite', rules } })
+    const app = new Hono()
+    app.use(rateLimit(limiter, { remoteAddress, cost: 3, onDenied: () => fetch(`http://127.0.0.1:${elsewhere.port}`) }))
+    app.get('/', (c) => c.text('hello'))
+    const { port, close } = await listening(createAdaptorServer({ fetch: app.fetch }) as Server)
+    const answer = await fetch(`http://127.0.0.1:${port}`)
+    expect(answer).not.toBeInstanceOf(Response)
+    expect([answer.status, await answer.text()]).toEqual([418, 'from elsewhere'])
+    await close()
+    await elsewhere.close()
     await limiter.close()
   })
 })

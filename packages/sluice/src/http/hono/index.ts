@@ -4,7 +4,7 @@ import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
-import { denialResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
+import { denialResponse, isResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
 import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
@@ -86,7 +86,7 @@ export function protect<Decided extends Decision | undefined>(
     c.set('sluice', decision)
     if (denial !== undefined) {
       const answer = onDenied === undefined ? denial : await onDenied(denial, c)
-      if (answer instanceof Response) return answer
+      if (isResponse(answer)) return answer
       return denialResponse(isDenial(answer) ? answer : denial, c.req.method)
     }
     // On Node the response to come can be prepared directly, which costs much less than a copy of its headers.
