@@ -93,17 +93,17 @@ describe.each(Object.entries(clients))('with %s', (_, client) => {
   })
 
   test('replies that came while the event loop was blocked beyond the deadline still count', async () => {
-    const limiter = await open(client({}), { deadline: 100 })
+    const limiter = await open(client({}), { deadline: 500 })
     await waitFor(async () => !(await limiter.take('warm')).degraded)
     const decisions = Array.from({ length: 300 }, (__, i) => limiter.take(`blocked-${i}`))
     // The last of them are sent at the end of this turn of the event loop, and node-redis writes a turn later.
     for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
-    block(1000)
+    block(1500)
     const failures = (await Promise.all(decisions)).filter(({ degraded }) => degraded)
     expect(failures).toEqual([])
     // What could not be sent before the loop was blocked is too late, but nothing of it is charged.
     const late = limiter.take('never-sent')
-    block(300)
+    block(800)
     const { degraded } = await late
     await waitFor(async () => (await limiter.peek('never-sent')).limits[0]!.remaining === (degraded ? 1000 : 999))
     expect((await limiter.health()).store.breaker).toBe('closed')
