@@ -38,7 +38,7 @@ return cmsgpack.pack(0, clock, 'waiting', id)
 
 export const report: Script = {
   name: 'report',
-  sha1: 'd17fc0f2ab85c85b2c5f653371aed70546e1826e',
+  sha1: 'e8833e337a9851ce4a49ccdd5b507c6346ccafc8',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -50,8 +50,8 @@ return cmsgpack.pack(0, clock, 0, 0)
 end
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
-local isTurn = clock - pruned > ttl * 1000 or clock < pruned
-if isTurn then
+local is_turn = clock - pruned > ttl * 1000 or clock < pruned
+if is_turn then
 call('HSET', key, 'pruned', string.format('%.0f', clock))
 for _, field in ipairs(call('HKEYS', key)) do
 local other = string.match(field, '^[tc]:(.*)$')
@@ -72,7 +72,7 @@ taken[#taken + 1] = each[3]
 end
 end
 end
-return cmsgpack.pack(0, clock, isTurn and 1 or 0, #taken / 2, unpack(taken))
+return cmsgpack.pack(0, clock, is_turn and 1 or 0, #taken / 2, unpack(taken))
 `,
 }
 

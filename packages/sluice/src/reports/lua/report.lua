@@ -22,8 +22,8 @@ end
 call('HSET', key, 'd:' .. replica, text, 't:' .. replica, string.format('%.0f', clock))
 -- A search for expired reports reads every replica, so it runs once per TTL and not with every report.
 local pruned = tonumber(call('HGET', key, 'pruned') or '') or 0
-local isTurn = clock - pruned > ttl * 1000 or clock < pruned
-if isTurn then
+local is_turn = clock - pruned > ttl * 1000 or clock < pruned
+if is_turn then
   call('HSET', key, 'pruned', string.format('%.0f', clock))
   for _, field in ipairs(call('HKEYS', key)) do
     -- Versions without actions leave a `c:` behind when they remove a report.
@@ -47,4 +47,4 @@ if stored then
     end
   end
 end
-return cmsgpack.pack(RAN, clock, isTurn and 1 or 0, #taken / 2, unpack(taken))
+return cmsgpack.pack(RAN, clock, is_turn and 1 or 0, #taken / 2, unpack(taken))
