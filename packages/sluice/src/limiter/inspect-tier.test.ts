@@ -38,6 +38,21 @@ it('shows no numbers of a tier that only requests know, unless it is given', asy
   await limiter.close()
 })
 
+it('shows no numbers where only callers name a tier', async () => {
+  const limiter = await createLimiter({
+    policy: {
+      service: 'shop',
+      tiers: { free: { rpm: 100 }, pro: { rpm: 1 } },
+      rules: [{ name: 'per-user', tier: { default: 'free' } }],
+    },
+  })
+  await limiter.take('ann', { tier: 'pro' })
+  expect((await limiter.take('ann', { tier: 'pro' })).allowed).toBe(false)
+  expect(await limiter.inspect('ann')).toMatchObject({ tierUnknown: true, limits: [] })
+  expect(await limiter.inspect('ann', { tier: 'pro' })).toMatchObject({ limits: [{ amount: 1, remaining: 0 }] })
+  await limiter.close()
+})
+
 it('says when the store did not answer, so that a share is not taken for the fact', async () => {
   const store = switchedStore(memoryStore())
   const limiter = await createLimiter({

@@ -125,7 +125,8 @@ export interface Inspection {
   /** What is decided for it without counting; undefined for limits that are counted. */
   readonly fixed: FixedLimits | undefined
   /**
-   * Whether the tier comes from the request and was not given: its limits are not known then, and none are shown.
+   * Whether the tier comes from the request or the caller and was not given: its limits are not known then,
+   * and none are shown.
    */
   readonly tierUnknown: boolean
   /** Whether the store did not answer: the limits are then what this process knows, such as its own share. */

@@ -23,7 +23,7 @@ export interface TierFinder {
   readonly otherwise: string | undefined
   /** What the id is read with, where it is read from the request and not found in the key. */
   readonly selector: Selector | undefined
-  /** Whether a key alone does not tell the tier: only a request does, or a lookup that is not here. */
+  /** Whether a key alone does not tell the tier: only a request or a caller does, or a lookup that is not here. */
   readonly isUnknown: boolean
 }
 
@@ -74,11 +74,19 @@ export function compileTier(
   return {
     otherwise,
     selector: by?.selector,
-    isUnknown: (by?.isFromRequest ?? false) || (form.lookup !== undefined && lookups === undefined),
+    isUnknown:
+      (by?.isFromRequest ?? false) ||
+      (form.lookup !== undefined && lookups === undefined) ||
+      isOnlyNamedByCallers(form),
     ofSubject,
     ofRequest: (request, captured, subject) =>
       by?.selector ? nameOf(by.selector.read(request, captured)) : ofSubject(subject),
   }
+}
+
+/** Whether nothing but `take(key, { tier })` can name another tier than the default. */
+function isOnlyNamedByCallers({ by, map, env, lookup }: Exclude<TierSpec, string>): boolean {
+  return by === undefined && map === undefined && !env && lookup === undefined
 }
 
 function findLookup(name: string, lookups: LookupSource | undefined, path: string, report: Report): Lookup | undefined {
