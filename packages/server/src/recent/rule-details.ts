@@ -54,7 +54,7 @@ export async function fullnessOf(limiter: Limiter, keys: readonly HotKey[]): Pro
   const shares = await Promise.all(subjects.slice(0, maxSubjects).map((key) => shareUsed(limiter, key)))
   const known = shares.filter((share) => share !== undefined)
   const bins = Array.from({ length: 10 }, (_, i) => known.filter((share) => binOf(share) === i).length)
-  return { bins, looked: known.length, isSample: subjects.length >= maxSubjects }
+  return { bins, looked: known.length, seen: subjects.length, isSample: subjects.length >= maxSubjects }
 }
 
 function binOf(share: number): number {

@@ -88,7 +88,7 @@ export const RuleDetails = object({
   keysOverMs: number,
   hottest: z.array(HotKey),
   mostDenied: z.array(HotKey),
-  fullness: object({ bins: z.array(count), looked: count, isSample: flag }),
+  fullness: object({ bins: z.array(count), looked: count, seen: count, isSample: flag }),
   denials: z.array(denial),
 })
 export const Denials = object({

@@ -53,7 +53,7 @@ export function RuleDetail({ name }: { readonly name: string }) {
           <HotKeys keys={data.mostDenied} empty="No key was denied." kind="deny" />
         </Panel>
         <Panel title="How full its subjects are" note={fullnessNote(data)}>
-          <Fullness bins={data.fullness.bins} looked={data.fullness.looked} />
+          <Fullness {...data.fullness} />
         </Panel>
         <Panel title="Recent denials" note="the last 20 that were reported">
           <Denials denials={data.denials} />
@@ -66,7 +66,7 @@ export function RuleDetail({ name }: { readonly name: string }) {
 function fullnessNote({ fullness }: RuleDetails): string {
   return fullness.isSample
     ? `the ${fullness.looked} busiest of the last minute or two, not all`
-    : `all ${fullness.looked} seen in the last minute or two`
+    : `${fullness.looked === fullness.seen ? 'all' : `${fullness.looked} of`} ${fullness.seen} seen in the last minute or two`
 }
 
 function outcomeWords(rule: RuleDetails): string {
@@ -143,9 +143,12 @@ function written(value: unknown): string {
     : JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', ').replaceAll(':', ': ')
 }
 
+const whyNotLooked = 'Their tiers come from requests, nothing is counted for them, or the store does not answer.'
+
 /** How many subjects have used how much of their tightest limit. */
-function Fullness({ bins, looked }: { readonly bins: readonly number[]; readonly looked: number }) {
-  if (looked === 0) return <EmptyState title="Nobody" text="No subject was seen in the last two minutes." />
+function Fullness({ bins, looked, seen }: RuleDetails['fullness']) {
+  if (seen === 0) return <EmptyState title="Nobody" text="No subject was seen in the last two minutes." />
+  if (looked === 0) return <EmptyState title="Not known" text={whyNotLooked} />
   const most = Math.max(1, ...bins)
   return (
     <>
