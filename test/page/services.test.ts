@@ -93,4 +93,18 @@ describe('the switch of services', { timeout: 120_000 }, () => {
     expect(wrong).toEqual([])
     await close()
   })
+
+  test('does not say that processes have ended while Redis cannot be asked', async () => {
+    const other = await startRedis()
+    const alone = await startDaemon({ redis: other.url })
+    ends.push(() => other.stop())
+    const { page, close } = await openView(browser, alone, { view: '/services/orders' })
+    await page.getByText('Those that did have ended').waitFor()
+    await other.freeze()
+    await page.getByText('that is not known now').waitFor()
+    expect(await page.getByText('have ended').count()).toBe(0)
+    other.thaw()
+    await close()
+    await alone.close()
+  })
 })

@@ -49,8 +49,12 @@ function Figures({ service }: { readonly service: string }) {
       )}
       {replicas.length === 0 ? (
         <EmptyState
-          title="No process of this service reports"
-          text="Those that did have ended, or their last reports are older than ten seconds."
+          title={complete ? 'No process of this service reports' : 'No process of this service reports to this daemon'}
+          text={
+            complete
+              ? 'Those that did have ended, or their last reports are older than ten seconds.'
+              : 'Those that report to Redis may run all the same: that is not known now.'
+          }
         />
       ) : (
         <>
