@@ -36,7 +36,7 @@ export const commands: readonly Command[] = [
     summary: 'start the daemon: the HTTP API, the Envoy rate-limit service and the page',
     options: configOptions,
     details: [
-      'Without any option it keeps counters in memory and enforces a commented example policy, so that there is something to try. ' +
+      'Without any option it keeps counters in memory and enforces sluice.yaml of this folder, else a commented example policy, so that there is something to try. ' +
         'With --redis and --policy it is production.',
       'SIGTERM or SIGINT drains: requests that were accepted are answered, then it ends. A second signal ends it at once. SIGHUP reads certificates and tokens again, which also happens when their files change.',
     ],
