@@ -18,7 +18,8 @@ test('calls that are aborted at any moment return what they took, and the vendor
   const [amount, periodMs] = [200, 1000]
   const upstream = {
     ...{ name: 'vendor', origin: vendor.origin, limits: { amount, per: `${periodMs}ms` }, concurrency: 40 },
-    // This process is both sides, and Node accepts one connection per turn of its event loop: it reads what it wrote late.
+    // This process is both sides, and Node accepts one connection per turn of its event loop: it reads what it wrote
+    // late.
     ...{ timeout: '10s', maxWait: '1h', maxQueue: calls, arrival: '5s' },
   }
   const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
