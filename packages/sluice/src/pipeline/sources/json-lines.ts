@@ -80,16 +80,28 @@ class LineRecord implements PipelineRecord {
 
 function recordOf(line: string, begin: number, next: number, number: number): PipelineRecord | undefined {
   const text = begin === 0 && line.startsWith('\ufeff') ? line.slice(1) : line
+  const refused = (why: string): PipelineRecord => ({
+    value: text.slice(0, 10_000),
+    position: `${next}:${number}`,
+    rejected: why,
+  })
   try {
-    return new LineRecord(JSON.parse(text), next, number)
+    const value: unknown = JSON.parse(text)
+    const rounded = roundedInteger(text)
+    if (rounded !== undefined) return refused(`the number ${rounded} would be rounded; write it as text`)
+    return new LineRecord(value, next, number)
   } catch (error) {
     if (text.trim() === '') return undefined
-    return {
-      value: text.slice(0, 10_000),
-      position: `${next}:${number}`,
-      rejected: `it is no JSON: ${(error as Error).message}`,
-    }
+    return refused(`it is no JSON: ${(error as Error).message}`)
   }
+}
+
+/** The first integer of a JSON text that a number cannot hold, so that two ids would become one. */
+function roundedInteger(json: string): string | undefined {
+  if (!/\d{16}/.test(json)) return undefined
+  const withoutTexts = json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
+  const integers = withoutTexts.match(/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g)
+  return integers?.find((written) => !Number.isFinite(Number(written)) || BigInt(written) !== BigInt(Number(written)))
 }
 
 /** Lines without their ends, with the byte at which the next one begins. */

@@ -136,6 +136,30 @@ describe('fileSource', () => {
     await pipeline.close()
   })
 
+  it('rejects integers that would be rounded, so that two ids never become one', async () => {
+    const path = join(folder, 'ids.ndjson')
+    const exact = ['{"id":9007199254740992}', '{"id":"9007199254740993"}', '{"id":0.12345678901234567}', '{"id":1e300}']
+    const rounded = [
+      '{"id":9007199254740993}',
+      '{"a":"\\"","ids":[-12345678901234567891]}',
+      `{"id":${'9'.repeat(400)}}`,
+    ]
+    writeFileSync(path, [...exact, ...rounded].join('\n'))
+    const written: unknown[] = []
+    const reasons: string[] = []
+    const pipeline = await createPipeline({
+      name: 'ids',
+      source: fileSource(path),
+      sink: async ({ records }) => void written.push(...records.map(({ value }) => value)),
+      deadLetters: async ({ records }) => void reasons.push(...records.map(({ value }) => JSON.stringify(value))),
+    })
+    expect(await pipeline.run()).toMatchObject({ written: 4, rejected: 3 })
+    expect(written).toEqual(exact.map((line) => JSON.parse(line)))
+    expect(reasons[0]).toContain('the number 9007199254740993 would be rounded')
+    expect(reasons[0]).toContain('{\\"id\\":9007199254740993}')
+    await pipeline.close()
+  })
+
   it.each([
     ['a quote inside a field', 'id,name\n1,b"c\n', 'quote'],
     ['a quoted field that goes on after its quote', 'id,name\n1,"b"c\n', 'quote'],
