@@ -7,5 +7,8 @@ import type { Clock } from '../core/clock.ts'
  */
 export function afterUnread(clock: Clock, task: (readMs: number) => void): void {
   const readMs = clock.monotonic()
-  setImmediate(() => task(readMs))
+  const run = (): void => task(readMs)
+  // Only Node has `setImmediate`; elsewhere there are no sockets to read.
+  if (globalThis.setImmediate === undefined) clock.setTimeout(run, 0)
+  else setImmediate(run)
 }

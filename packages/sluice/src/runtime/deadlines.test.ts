@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { Deadlines } from './deadlines.ts'
@@ -120,4 +120,18 @@ test('what was added while replies were read is not expired before they are read
   expect(expired).toEqual(['first'])
   await clock.advance(1)
   expect(expired).toEqual(['first', 'second'])
+})
+
+test('expires where there is no setImmediate, as in a browser or a worker', async () => {
+  vi.stubGlobal('setImmediate', undefined)
+  try {
+    const deadlines = new Deadlines()
+    const expired: string[] = []
+    for (const name of ['first', 'second']) {
+      deadlines.add(performance.now() + 5, () => expired.push(name))
+      await waitFor(() => expired.at(-1) === name)
+    }
+  } finally {
+    vi.unstubAllGlobals()
+  }
 })
