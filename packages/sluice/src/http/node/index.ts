@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
+import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { closing, limiterGuard } from '../guard/limiter-guard.ts'
@@ -73,6 +74,7 @@ export function protect<Decided extends Decision | undefined>(
   handler: NodeHandler,
   options: NodeProtectOptions<Decided> = {},
 ): NodeListener {
+  if (typeof handler !== 'function') throw invalidOption('handler', handler, 'pass a function')
   const viewOf = requestViews(reader, viewOptions(options, names))
   const { onDenied, onError = answerFault } = options
   return function sluice(req: LimitedRequest, res): void {

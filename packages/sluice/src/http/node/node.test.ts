@@ -84,3 +84,9 @@ describe('rateLimit() for plain Node', () => {
     }
   })
 })
+
+it('refuses to be made without a handler, or with options in its place', () => {
+  for (const handler of [undefined, { headers: 'none' }]) {
+    expect(() => rateLimit({ limits: { rpm: 1 } }, handler as never)).toThrow('pass a function')
+  }
+})
