@@ -31,8 +31,12 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
   }
   switch (ask.kind) {
     case 'take': {
-      if (charges.length === 1 && ask.hold === undefined && charges[0]!.limits.plain && !blockOf(states[0]!))
-        return takeOne(charges[0]!, states[0]!, ask.copies, now)
+      if (charges.length === 1 && ask.hold === undefined) {
+        const charge = charges[0]!
+        const isBlocked = blockOf(states[0]!) !== undefined
+        if (isBlocked && charge.cost > 0 && !charge.limits.shared) return done(ask, states, now, 0, false)
+        if (!isBlocked && charge.limits.plain) return takeOne(charge, states[0]!, ask.copies, now)
+      }
       const known = ask.hold && states.map((state) => knownHold(state, ask.hold!.id))
       const due = known === undefined ? charges : dueOf(charges, known, ask.hold!)
       const granted = take(due, states, ask.copies, ask.hold, now)
@@ -78,11 +82,14 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'raise':
       raise(charges[0]!, states[0]!, ask.units, now)
       return done(ask, states, now, 1)
-    case 'block': {
-      const granted = count(states, (state) => blockFor(state, ask.forUs, now))
-      const statuses = statusesOf(charges, states, false, now)
-      return { allowed: granted === charges.length, granted, nowUs: now, statuses }
-    }
+    case 'block':
+      return done(
+        ask,
+        states,
+        now,
+        count(states, (state) => blockFor(state, ask.forUs, now)),
+        false,
+      )
     case 'reset':
       for (const [c, state] of states.entries()) clear(state, charges[c]!.limits.fields)
       return done(ask, states, now, charges.length)
@@ -241,12 +248,13 @@ function count(states: readonly State[], change: (state: State, index: number) =
   return states.reduce((sum, state, index) => sum + (change(state, index) ? 1 : 0), 0)
 }
 
-function done(ask: Ask, states: readonly State[], now: number, granted: number): Answer {
+/** With `passed`, nothing is to be waited for. */
+function done(ask: Ask, states: readonly State[], now: number, granted: number, passed = true): Answer {
   return {
     allowed: granted === ask.charges.length,
     granted,
     nowUs: now,
-    statuses: statusesOf(ask.charges, states, true, now),
+    statuses: statusesOf(ask.charges, states, passed, now),
   }
 }
 
@@ -304,7 +312,6 @@ function statusOfLimit(
 
 /** What a block looks like among the limits. */
 function blockStatus(rule: string, { cost, expiresUs }: Hold, now: number): LimitStatus {
-  const leftMs = Math.ceil((expiresUs - now) / 1000)
-  const times = { windowMs: cost, resetMs: leftMs, retryAfterMs: leftMs }
-  return { rule, name: 'block', amount: 0, remaining: 0, ...times, block: true }
+  const resetMs = Math.ceil((expiresUs - now) / 1000)
+  return { rule, name: 'block', amount: 0, remaining: 0, windowMs: cost, resetMs, retryAfterMs: resetMs, block: true }
 }

@@ -118,9 +118,8 @@ export function extend(state: State, id: string, expiresUs: number): boolean {
 /** Ends expired holds, each at the instant it expired: the outcome does not depend on when this is called. */
 export function expireHolds(charge: Charge, state: State, now: number): void {
   const { holds } = state.extra!
-  if (holds.length === 0) return
+  if (!holds.some((hold) => hold.expiresUs <= now)) return
   const gone = holds.filter((hold) => hold.expiresUs <= now)
-  if (gone.length === 0) return
   state.extra!.holds = holds.filter((hold) => hold.expiresUs > now)
   for (const hold of gone.sort((a, b) => a.expiresUs - b.expiresUs)) {
     if (hold.kind !== 'acquire') giveBackHeld(charge, state, hold, hold.cost, hold.expiresUs)
