@@ -66,4 +66,11 @@ describe('limits in code', () => {
       )
     },
   )
+
+  it.each(['_a', '-a', '.a', '__proto__', 'a b', 'x'.repeat(65)])(
+    'have no name that no rule can have: %s',
+    async (name) => {
+      await expect(createLimiter({ limits: { rpm: 1 }, name })).rejects.toThrow('beginning with a letter or digit')
+    },
+  )
 })

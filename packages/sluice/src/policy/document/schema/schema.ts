@@ -14,12 +14,9 @@ import type {
 import { capacitySchema } from './capacity-schema.ts'
 import { matchSchema, part } from './match-schema.ts'
 import { describeStrict, strictObject } from './strict-object.ts'
-import { upstreamSchema } from './upstream-schema.ts'
+import { label, upstreamSchema } from './upstream-schema.ts'
 
 const units = z.int().min(0).max(maxUnits)
-const label = z
-  .string()
-  .regex(/^[A-Za-z0-9][\w.:-]{0,63}$/, 'use up to 64 letters, digits and _ . : -, beginning with a letter or digit')
 const algorithm = z
   .enum(['fixed-window', 'sliding-window', 'sliding-log', 'gcra', 'calendar', 'concurrency'])
   .describe('How units are counted; fixed-window by default.')

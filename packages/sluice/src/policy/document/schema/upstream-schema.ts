@@ -7,7 +7,7 @@ import { strictObject } from './strict-object.ts'
 const units = z.int().min(1).max(maxUnits)
 const count = z.int().min(1).max(1_000_000)
 const duration = z.union([z.string(), z.number()])
-const label = z
+export const label: z.ZodString = z
   .string()
   .regex(/^[A-Za-z0-9][\w.:-]{0,63}$/, 'use up to 64 letters, digits and _ . : -, beginning with a letter or digit')
 
