@@ -5,7 +5,6 @@ import type { PolicyInput } from '../policy/live/use-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { openFallback } from '../stores/fallback/open-fallback.ts'
 import { isMemoryStore, type MemoryStore, memoryStore } from '../stores/memory/memory-store.ts'
-import type { Store } from '../stores/store.ts'
 import { storeOf } from '../stores/store-of.ts'
 import { type LimiterEvents, limiterEventNames } from './events.ts'
 import type { Limiter } from './limiter.ts'
@@ -39,22 +38,25 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const events = new Emitter<LimiterEvents>(limiterEventNames)
   const policy = await policyOf(options, clock)
   const { live } = policy
-  const endSharing = await shareIn(store, options, policy)
+  const plain = options.limits && live.current.rules[0]!.limitsFor('', undefined, 0)
+  // The policy of limits follows nothing that would have to be closed if this throws.
+  const endSharing = plain && shareLimits(store, serviceOf(options), nameOf(options), plain.limits)
   policy.on('loaded', (event) => events.emit('policyLoaded', event))
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
   const { recount: recounts = {} } = options
   // What limits in memory do not use, as at the edge, is loaded by those that do.
-  const isSimple = options.limits !== undefined && options.recount === undefined && isMemoryStore(store)
+  const isSimple = plain !== undefined && options.recount === undefined && isMemoryStore(store)
   const layers = isSimple
     ? memoryLayers(store, clock)
     : await (await import('./store-layers.ts')).storeLayers(store, () => live.current, recounts, resolved, events)
-  const isFurther = !isSimple || live.current.rules[0]!.limitsFor('', undefined, 0).needsHold
+  // A clock of tests may be moved on before something is loaded.
+  const isFurther = !isSimple || options.clock !== undefined || plain.needsHold
   const further = isFurther ? (await import('./further-calls.ts')).FurtherCalls : undefined
   const { inProcess = false, line } = store.abilities ?? {}
   const parts = { ...layers, policy, recounts, events, deadlineMs, inProcess, line, maxWaiting, clock }
   const beforeClose = async (): Promise<void> => {
-    endSharing()
+    endSharing?.()
     await endReport()
     await layers.close()
   }
@@ -99,14 +101,3 @@ async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPoli
 
 const serviceOf = ({ service, redis }: LimiterOptions): string => service ?? redis?.service ?? 'default'
 const nameOf = ({ name }: LimiterOptions): string => name ?? 'default'
-
-async function shareIn(store: Store, options: LimiterOptions, policy: UsedPolicy): Promise<() => void> {
-  if (options.limits === undefined) return () => {}
-  const { limits } = policy.live.current.rules[0]!.limitsFor('', undefined, 0)
-  try {
-    return shareLimits(store, serviceOf(options), nameOf(options), limits)
-  } catch (error) {
-    await policy.close()
-    throw error
-  }
-}

@@ -190,6 +190,8 @@ export class PolicyLimiter implements Limiter {
 
   async close(options?: CloseOptions): Promise<void> {
     const ms = closeWithinMs('limiter.close', options ?? {})
+    // What was called before goes first.
+    await this.#loading?.catch(() => {})
     if (this.#charger.isClosed) return
     this.#charger.close()
     // What Redis does not answer in that time goes on in the background, until its own deadlines.
@@ -221,10 +223,14 @@ export class PolicyLimiter implements Limiter {
   /** Goes on with the further calls, when they are there. */
   #with<T>(call: (calls: FurtherCalls) => Promise<T>): Promise<T> {
     if (this.#further !== undefined) return call(this.#further)
-    this.#loading ??= import('./further-calls.ts').then(({ FurtherCalls }) => {
-      this.#further = new FurtherCalls(this.#parts)
-      return this.#further
-    })
+    this.#loading ??= import('./further-calls.ts')
+      .then(({ FurtherCalls }) => {
+        this.#further = new FurtherCalls(this.#parts)
+        return this.#further
+      })
+      .finally(() => {
+        this.#loading = undefined
+      })
     return this.#loading.then(call)
   }
 }

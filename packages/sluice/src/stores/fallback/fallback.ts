@@ -11,7 +11,7 @@ import { Observers } from '../observers.ts'
 import type { Store, StoreAbilities, StoreHealth, StoreObserver } from '../store.ts'
 import type { FallbackStore } from './fallback-store.ts'
 import { LocalUsage } from './local-usage.ts'
-import { answerWithout } from './open-fallback.ts'
+import { answerWithout, toStoreError } from './open-fallback.ts'
 
 export interface FallbackOptions {
   readonly failures: number
@@ -209,10 +209,7 @@ class StoreWithFallback implements FallbackStore {
 
   /** What is answered instead; throws what the callback has to learn of. */
   failed(ask: Ask, withinMs: number, pass: Pass, error: unknown): Answer {
-    const failure =
-      error instanceof StoreError
-        ? error
-        : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
+    const failure = toStoreError(error)
     const now = this.#clock.monotonic()
     if (local.has(failure.kind)) this.#breaker.succeeded(pass)
     else if (failure.kind === 'overload') {

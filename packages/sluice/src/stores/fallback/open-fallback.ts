@@ -15,7 +15,7 @@ export function openFallback(store: MemoryStore, clock: Clock): FallbackStore {
     try {
       return store.decide(ask, withinMs) as Answer
     } catch (error) {
-      const failure = error instanceof StoreError ? error : new StoreError('other', String(error), { cause: error })
+      const failure = toStoreError(error)
       observers.failure(failure.kind, failure)
       if (ask.kind !== 'take' && ask.kind !== 'peek') throw failure
       return answerWithout(ask, failure, true, clock.now())
@@ -45,4 +45,10 @@ export function answerWithout(ask: Ask, { kind }: StoreError, isOpen: boolean, n
     failure: kind,
     by: isOpen ? 'open' : 'closed',
   }
+}
+
+/** What a store threw, as an error of a store. */
+export function toStoreError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
 }
