@@ -27,7 +27,7 @@ export interface ResolvedLookup {
 const unknownMs = 5000
 /** How many wait for their turn; for more, the default holds at once. */
 const maxWaiting = 64
-/** For how many tiers the last is remembered. */
+/** Of how many the last is remembered. */
 const maxLatest = 1000
 /** How many keys are remembered as not known. Apart from the others, so that invented keys push none of them out. */
 const maxUnknown = 10_000
@@ -55,7 +55,7 @@ export class Lookup {
   readonly #flights = new SingleFlight<string, void>()
   /** In the order of their last refresh. */
   readonly #found = new Map<string, Found>()
-  /** By tier, what was found last. */
+  /** By tier and for how long, what was found last. */
   readonly #latest = new Map<string, Found>()
   /** Until when each is not asked for again. */
   readonly #unknown = new Map<string, number>()
@@ -119,10 +119,12 @@ export class Lookup {
 
   #foundOf(tier: string, nowMs: number, forMs: number): Found {
     const againMs = nowMs + forMs
-    const latest = this.#latest.get(tier)
+    // Keys that are refreshed by turns with others must not take each other's place.
+    const kind = `${forMs} ${tier}`
+    const latest = this.#latest.get(kind)
     if (latest && latest.againMs <= againMs && latest.againMs > againMs - forMs * togetherPart) return latest
     const found = { tier, againMs }
-    this.#latest.set(tier, found)
+    this.#latest.set(kind, found)
     dropOldest(this.#latest, maxLatest)
     return found
   }
