@@ -33,9 +33,9 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
     case 'take': {
       if (charges.length === 1 && ask.hold === undefined) {
         const charge = charges[0]!
-        const isBlocked = blockOf(states[0]!) !== undefined
-        if (isBlocked && charge.cost > 0 && !charge.limits.shared) return done(ask, states, now, 0, false)
-        if (!isBlocked && charge.limits.plain) return takeOne(charge, states[0]!, ask.copies, now)
+        const block = blockOf(states[0]!)
+        if (block && charge.cost > 0 && !charge.limits.shared) return done(ask, states, now, 0, false)
+        if (!block && charge.limits.plain) return takeOne(charge, states[0]!, ask.copies, now)
       }
       const known = ask.hold && states.map((state) => knownHold(state, ask.hold!.id))
       const due = known === undefined ? charges : dueOf(charges, known, ask.hold!)
@@ -276,8 +276,8 @@ function statusOf(charge: Charge, state: State, passed: boolean, now: number): L
     const remaining = algorithms[l]!.room(state, state.at + offsets[l]!, limit, now)
     return statusOfLimit(charge, l, state, remaining, passed, now)
   })
-  const block = passed ? undefined : blockOf(state)
-  return block === undefined ? statuses : [...statuses, blockStatus(charge.rule.name, block, now)]
+  const block = blockOf(state)
+  return passed || !block ? statuses : [...statuses, blockStatus(charge.rule.name, block, now)]
 }
 
 function statusOfLimit(
