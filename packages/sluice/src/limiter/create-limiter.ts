@@ -36,23 +36,23 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     options.store ?? (options.redis ? storeOf(options.redis, 'createLimiter.redis') : memoryStore({ clock }))
   useNativeSha256()
   const events = new Emitter<LimiterEvents>(limiterEventNames)
-  const policy = await policyOf(options, clock)
+  const { name = 'default', service = options.redis?.service ?? 'default', recount: recounts = {} } = options
+  const policy = await policyOf(options, clock, service, name)
   const { live } = policy
   const plain = options.limits && live.current.rules[0]!.limitsFor('', undefined, 0)
   // The policy of limits follows nothing that would have to be closed if this throws.
-  const endSharing = plain && shareLimits(store, serviceOf(options), nameOf(options), plain.limits)
+  const endSharing = plain && shareLimits(store, service, name, plain.limits)
   policy.on('loaded', (event) => events.emit('policyLoaded', event))
   policy.on('rejected', (event) => events.emit('policyRejected', event))
   const release = store.use?.()
-  const { recount: recounts = {} } = options
   // What limits in memory do not use, as at the edge, is loaded by those that do.
-  const isSimple = plain !== undefined && options.recount === undefined && isMemoryStore(store)
+  const isSimple = plain && !options.recount && isMemoryStore(store)
   const layers = isSimple
     ? memoryLayers(store, clock)
     : await (await import('./store-layers.ts')).storeLayers(store, () => live.current, recounts, resolved, events)
   // A clock of tests may be moved on before something is loaded.
-  const isFurther = !isSimple || options.clock !== undefined || plain.needsHold
-  const further = isFurther ? (await import('./further-calls.ts')).FurtherCalls : undefined
+  const isLater = isSimple && !options.clock && !plain.needsHold
+  const further = isLater ? undefined : (await import('./further-calls.ts')).FurtherCalls
   const { inProcess = false, line } = store.abilities ?? {}
   const parts = { ...layers, policy, recounts, events, deadlineMs, inProcess, line, maxWaiting, clock }
   const beforeClose = async (): Promise<void> => {
@@ -68,7 +68,7 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
   const limiter = new PolicyLimiter({ ...parts, beforeClose, afterClose }, further)
   const endReport = reportPart(options.redis, {
     kind: 'limiter',
-    name: nameOf(options),
+    name,
     service: live.current.service,
     stats: () => limiter.stats(),
   })
@@ -91,13 +91,10 @@ export type RuleNameOf<Policy> = Policy extends {
   : string
 
 /** The policy that the options ask for; limits alone are a policy of one rule. */
-async function policyOf(options: LimiterOptions, clock: Clock): Promise<UsedPolicy> {
+async function policyOf(options: LimiterOptions, clock: Clock, service: string, name: string): Promise<UsedPolicy> {
   const { policy, limits, functions, lookups, env, fallbackPolicy } = options
   const own = { functions, lookups, env, fallbackPolicy, clock }
   if (limits === undefined)
     return (await import('../policy/live/use-policy.ts')).usePolicy('createLimiter', policy!, own, {})
-  return new UsedPolicy(await limitsPolicy(limits, serviceOf(options), nameOf(options), own), true)
+  return new UsedPolicy(await limitsPolicy(limits, service, name, own), true)
 }
-
-const serviceOf = ({ service, redis }: LimiterOptions): string => service ?? redis?.service ?? 'default'
-const nameOf = ({ name }: LimiterOptions): string => name ?? 'default'

@@ -84,5 +84,5 @@ export function plainDocument(service: string, name: string, limits: LimitsSpec)
 }
 
 function isName(name: unknown): boolean {
-  return typeof name === 'string' && /^[A-Za-z0-9][\w.:-]{0,63}$/.test(name)
+  return typeof name === 'string' && /^[A-Za-z0-9][\w.-]{0,63}$/.test(name)
 }

@@ -136,13 +136,12 @@ class InProcess implements MemoryStore {
       keepFromEviction(table, row, answer, 0)
       return answer
     }
-    const { extra } = state
     const answer = decide(ask, this.#one, now)
     if (ask.kind === 'reset') this.#remove({ table, row })
     else {
       if (state.extra !== undefined) {
         forgetEnded(state, now)
-        table.keepExtra(row, state.extra, extra)
+        table.keepExtra(row, state.extra)
       }
       if (ask.kind === 'take' || ask.kind === 'block') keepFromEviction(table, row, answer, 0)
     }

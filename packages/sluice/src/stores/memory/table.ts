@@ -107,11 +107,11 @@ export class Table {
     return state
   }
 
-  /** Takes back what a state may have gained or lost besides numbers; `lent` is what it had. */
-  keepExtra(row: number, extra: Extra | undefined, lent?: Extra): void {
+  /** Takes back what a state may have gained or lost besides numbers. */
+  keepExtra(row: number, extra: Extra | undefined): void {
     const isEmpty =
       extra === undefined || (extra.holds.length === 0 && extra.logs.size === 0 && extra.kept.length === 0)
     if (isEmpty) this.#extras.delete(row)
-    else if (extra !== lent) this.#extras.set(row, extra)
+    else this.#extras.set(row, extra)
   }
 }
