@@ -51,8 +51,8 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     ? memoryLayers(store, clock)
     : await (await import('./store-layers.ts')).storeLayers(store, () => live.current, recounts, resolved, events)
   // A clock of tests may be moved on before something is loaded.
-  const isLater = isSimple && !options.clock && !plain.needsHold
-  const further = isLater ? undefined : (await import('./further-calls.ts')).FurtherCalls
+  const isFurther = !isSimple || options.clock || plain.needsHold
+  const further = isFurther ? (await import('./further-calls.ts')).FurtherCalls : undefined
   const { inProcess = false, line } = store.abilities ?? {}
   const parts = { ...layers, policy, recounts, events, deadlineMs, inProcess, line, maxWaiting, clock }
   const beforeClose = async (): Promise<void> => {

@@ -49,6 +49,7 @@ export function answerWithout(ask: Ask, { kind }: StoreError, isOpen: boolean, n
 
 /** What a store threw, as an error of a store. */
 export function toStoreError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  return new StoreError('other', String((error as Error)?.message ?? error), { cause: error })
+  return error instanceof StoreError
+    ? error
+    : new StoreError('other', (error as Error)?.message ?? String(error), { cause: error })
 }
