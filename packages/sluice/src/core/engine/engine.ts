@@ -34,7 +34,7 @@ export function decide(ask: Ask, states: readonly State[], now: number): Answer 
       if (charges.length === 1 && ask.hold === undefined) {
         const charge = charges[0]!
         const block = blockOf(states[0]!)
-        if (block && charge.cost && !charge.limits.shared) return done(ask, states, now, 0, false)
+        if (block && charge.cost > 0 && !charge.limits.shared) return done(ask, states, now, 0, false)
         if (!block && charge.limits.plain) return takeOne(charge, states[0]!, ask.copies, now)
       }
       const known = ask.hold && states.map((state) => knownHold(state, ask.hold!.id))
