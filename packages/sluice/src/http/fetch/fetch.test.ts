@@ -60,3 +60,9 @@ describe('rateLimit() for fetch-style handlers', () => {
     await limiter.close()
   })
 })
+
+it('refuses to be made without a handler, or with options in its place', () => {
+  for (const handler of [undefined, { headers: 'none' }]) {
+    expect(() => rateLimit({ limits: { rpm: 1 } }, handler as never)).toThrow('pass a function')
+  }
+})

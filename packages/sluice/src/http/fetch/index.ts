@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
+import { invalidOption } from '../../core/errors.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { closing, limiterGuard } from '../guard/limiter-guard.ts'
@@ -68,6 +69,7 @@ export function protect<Rest extends readonly unknown[], Decided extends Decisio
   handler: FetchHandler<Rest>,
   options: FetchProtectOptions<Rest, Decided> = {},
 ): ProtectedHandler<Rest> {
+  if (typeof handler !== 'function') throw invalidOption('handler', handler, 'pass a function')
   const viewOf = requestViews(fetchReader(requestOf), viewOptions(options, names))
   const { onDenied, remoteAddress } = options
   return async function sluice(request, ...rest) {
