@@ -118,7 +118,7 @@ describe('a paced limit', () => {
     )
   })
 
-  it('is used up at the end of the day, to 1% or a unit, when demand is at least the planned rate', {
+  it('is used up at the end of the day, to 1% or two units, when demand is at least the planned rate', {
     timeout: 60_000,
   }, () => {
     fc.assert(
@@ -128,7 +128,7 @@ describe('a paced limit', () => {
         let spent = 0
         for (let nowMs = period.startMs; nowMs < period.endMs; nowMs += 15_000) spent += subject.takeMany(total, nowMs)
         spent += subject.takeMany(total, period.endMs - 1)
-        expect(spent).toBeGreaterThanOrEqual(Math.min(total * 0.99, total - 1))
+        expect(spent).toBeGreaterThanOrEqual(Math.min(total * 0.99, total - 2))
         expect(spent).toBeLessThanOrEqual(total)
       }),
       { numRuns: 25 },
