@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs'
+import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
 
 /** How often files are looked at. By their state and not by events: Kubernetes swaps links, which few watchers see. */
@@ -15,12 +15,20 @@ export class FileBacked<Value> implements Current<Value> {
   readonly #read: () => Value
   readonly #listeners = new Set<() => void>()
   #current: Value
+  /** The state of the files when they were read last. */
+  #seen: string
 
   /** Reads at once. Without files the value never changes. */
   constructor(files: readonly string[], read: () => Value) {
     this.files = files
     this.#read = read
+    this.#seen = stateOf(files)
     this.#current = read()
+  }
+
+  /** Whether the files have changed since they were read, also if that was before anybody looked. */
+  get isOutdated(): boolean {
+    return stateOf(this.files) !== this.#seen
   }
 
   get current(): Value {
@@ -36,6 +44,7 @@ export class FileBacked<Value> implements Current<Value> {
 
   /** Reads again; throws, and changes nothing, when that cannot be used. */
   reload(): void {
+    this.#seen = stateOf(this.files)
     this.#current = this.#read()
     for (const listener of this.#listeners) listener()
   }
@@ -51,19 +60,29 @@ export function followFiles(followed: readonly FileBacked<unknown>[], log: Logge
       log.error({ files: each.files }, `the last good version stays in use: ${(error as Error).message}`)
     }
   }
-  const stops = followed.flatMap((each) =>
-    each.files.map((file) => {
-      const changed = (): void => read(each)
-      watchFile(file, { interval: lookEveryMs, persistent: false }, changed)
-      return () => unwatchFile(file, changed)
-    }),
-  )
+  const timer = setInterval(() => {
+    for (const each of followed) if (each.isOutdated) read(each)
+  }, lookEveryMs)
+  timer.unref()
   return {
     reload() {
       for (const each of followed) if (each.files.length > 0) read(each)
     },
     stop() {
-      for (const stop of stops) stop()
+      clearInterval(timer)
     },
+  }
+}
+
+function stateOf(files: readonly string[]): string {
+  return files.map(stateOfOne).join()
+}
+
+function stateOfOne(file: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(file)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown'
   }
 }
