@@ -54,7 +54,9 @@ export async function measureSegment(fs: FileSystem, path: string, { producer }:
         here += recordHeaderBytes + look
       }
       at += here
-      if (look === found.bad || (here === 0 && at + length >= size)) break
+      // The file may end earlier: its writer cuts off zeros when it ends the segment, perhaps since the size was read.
+      const isEnd = length < bytes.length || at + length >= size
+      if (look === found.bad || (here === 0 && isEnd)) break
       window = here === 0 ? window * 4 : scanBytes
     }
     return { header, size, nextSeq }

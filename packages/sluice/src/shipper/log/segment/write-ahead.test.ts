@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { type ModelFiles, modelFiles } from '../../../testing/shipper/model-files.ts'
 import { createShipper } from '../../create-shipper.ts'
+import type { FileSystem } from '../../files/file-system.ts'
 import { verifyBuffer } from '../../inspect/verify-buffer.ts'
 import type { ShipperOptions } from '../../options.ts'
 import { thisProcess } from '../../owner/process-identity.ts'
+import { measureSegment } from './segment.ts'
+import { parseSegmentName } from './segment-name.ts'
 
 const gone = { ...thisProcess(), pid: 5_000_000, started: 1 }
 /** A sixteenth of it is written ahead. */
@@ -50,6 +53,27 @@ test('a process that stores few events writes no zeros, and a finished segment h
   expect(zerosOf(fs)).toBeGreaterThan(0)
   await shipper.close()
   expect(zerosOf(fs)).toBe(0)
+})
+
+test('a segment that its writer ends while it is measured is measured up to its end', async () => {
+  const fs = modelFiles()
+  const { shipper } = await open(fs)
+  for (let n = 0; n < 20; n++) await shipper.ship(event(n))
+  const [path] = [...fs.files.keys()].filter((each) => each.endsWith('.open'))
+  const ending: FileSystem = {
+    ...fs,
+    async open(...given) {
+      const file = await fs.open(...given)
+      const size = async (): Promise<number> => {
+        const before = await file.size()
+        await shipper.close()
+        return before
+      }
+      return { ...file, size }
+    },
+  }
+  const { nextSeq } = await measureSegment(ending, path!, parseSegmentName(path!.split('/').at(-1)!)!)
+  expect(nextSeq).toBe(21)
 })
 
 test.each(['drop', 'keep', 'torn'] as const)('zeros after a crash (%s) are neither damage nor loss', async (mode) => {
