@@ -200,6 +200,17 @@ rules:
     ['unused tiers that make no sense', { service: 's', tiers: { a: { amount: 1 } }, rules: [rule] }],
   ])('is refused when it is %s', (_, document) => expect(issuesOf(document)).not.toEqual([]))
 
+  it('may have several upstreams without an address, each with its own name', () => {
+    const upstreams = (...names: string[]) => ({
+      service: 's',
+      upstreams: names.map((name) => ({ name, limits: { rps: 1 } })),
+    })
+    expect(issuesOf(upstreams('mail', 'warehouse'))).toEqual([])
+    expect(issuesOf(upstreams('mail', 'mail'))).toEqual([
+      'upstreams[1].name: another upstream has this name; give it its own',
+    ])
+  })
+
   it('is refused when it contains itself', () => {
     const rules: unknown[] = []
     rules.push({ ...rule, overrides: rules })

@@ -8,9 +8,9 @@ export function compileUpstreams(specs: readonly UpstreamSpec[], report: Report)
   const upstreams = specs.map((spec, index) => compileUpstream(spec, `upstreams[${index}]`, report))
   for (const [index, { name, origin, pathPrefix }] of upstreams.entries()) {
     const before = upstreams.slice(0, index)
-    if (origin !== '' && before.some((other) => other.name === name))
+    if (before.some((other) => other.name === name))
       report(`upstreams[${index}].name`, name, 'another upstream has this name; give it its own')
-    if (before.some((other) => other.origin === origin && other.pathPrefix === pathPrefix))
+    if (origin !== '' && before.some((other) => other.origin === origin && other.pathPrefix === pathPrefix))
       report(`upstreams[${index}].origin`, specs[index]!.origin, 'another upstream has this address; merge the two')
   }
   return upstreams
