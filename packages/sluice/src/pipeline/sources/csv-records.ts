@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { missingPeer } from '../../core/missing-peer.ts'
 import type { PipelineRecord } from '../pipeline.ts'
+import { longestLine } from './json-lines.ts'
 
 export interface CsvOptions {
   /** How many records to leave out. */
@@ -17,7 +18,11 @@ export async function* csvRecords(
   const { parse } = await import('csv-parse').catch((cause) =>
     Promise.reject(missingPeer('sluice/pipeline', 'csv-parse', '7', cause)),
   )
-  const parser = parse({ columns: namesOf, bom: true, relax_column_count: true, skip_empty_lines: true, info: true })
+  const parser = parse({
+    ...{ columns: namesOf, bom: true, relax_column_count: true, skip_empty_lines: true, info: true },
+    // A quote that is never closed would make one row of all the rest.
+    max_record_size: longestLine,
+  })
   input.on('error', (error) => parser.destroy(error))
   input.pipe(parser)
   let number = -1

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import type { PipelineRecord } from '../pipeline.ts'
-import { pipelineFailed } from '../pipeline-error.ts'
 
 export interface JsonLineOptions {
   readonly from: string | undefined
@@ -10,8 +9,16 @@ export interface JsonLineOptions {
   readonly signal: AbortSignal
 }
 
-const longestLine = 16 * 1024 * 1024
+export const longestLine: number = 16 * 1024 * 1024
+/** So much of a rejected line is kept. */
+const keptCharacters = 10_000
 const lineEnd = 10
+
+/** Bytes that end where a line does; `length` is larger where they are only the beginning of a line that is too long. */
+interface Piece {
+  readonly bytes: Buffer
+  readonly length: number
+}
 
 /**
  * One JSON value per line: for each piece of the input, its records, which are parsed as they are asked for. A position
@@ -32,9 +39,10 @@ export async function* jsonLines(
   let isInPart = from !== undefined || first === 0
   const input = openAt?.(start) ?? open()
 
-  function* recordsOf(bytes: Buffer): Generator<PipelineRecord> {
+  function* recordsOf({ bytes, length }: Piece): Generator<PipelineRecord> {
     const pieceAt = at
-    for (const { line, next } of linesOf(bytes)) {
+    const isTooLong = length > bytes.length
+    for (const { line, next } of isTooLong ? [{ line: bytes.toString(), next: length }] : linesOf(bytes)) {
       const begin = at
       at = pieceAt + next
       const own = number++
@@ -44,16 +52,18 @@ export async function* jsonLines(
       }
       if (begin >= end) return
       if (begin < resumeAt || line === '') continue
-      const record = recordOf(line, begin, at, number)
+      const record = isTooLong
+        ? rejected(line, at, number, `the line has more than ${longestLine} bytes`)
+        : recordOf(line, begin, at, number)
       if (record !== undefined && isOurs?.(record.value, own) !== false) yield record
     }
   }
   try {
-    for await (const bytes of wholeLines(input, at)) {
+    for await (const piece of wholeLines(input, signal)) {
       // Parsing a piece takes about a millisecond: what waits for the event loop comes first, such as the sink.
       await new Promise((resolve) => setImmediate(resolve))
       signal.throwIfAborted()
-      yield recordsOf(bytes)
+      yield recordsOf(piece)
       if (at >= end) return
     }
   } finally {
@@ -80,11 +90,7 @@ class LineRecord implements PipelineRecord {
 
 function recordOf(line: string, begin: number, next: number, number: number): PipelineRecord | undefined {
   const text = begin === 0 && line.startsWith('\ufeff') ? line.slice(1) : line
-  const refused = (why: string): PipelineRecord => ({
-    value: text.slice(0, 10_000),
-    position: `${next}:${number}`,
-    rejected: why,
-  })
+  const refused = (why: string): PipelineRecord => rejected(text, next, number, why)
   try {
     const value: unknown = JSON.parse(text)
     const rounded = roundedInteger(text)
@@ -94,6 +100,10 @@ function recordOf(line: string, begin: number, next: number, number: number): Pi
     if (text.trim() === '') return undefined
     return refused(`it is no JSON: ${(error as Error).message}`)
   }
+}
+
+function rejected(text: string, next: number, number: number, why: string): PipelineRecord {
+  return { value: text.slice(0, keptCharacters), position: `${next}:${number}`, rejected: why }
 }
 
 /** The first integer of a JSON text that a number cannot hold, so that two ids would become one. */
@@ -119,25 +129,36 @@ function* linesOf(bytes: Buffer): Generator<{ readonly line: string; readonly ne
   }
 }
 
-/** The input in pieces that end where a line does. */
-async function* wholeLines(input: Readable, start: number): AsyncGenerator<Buffer> {
+/** The input in pieces. Of a line that is too long, no more than its beginning is kept in memory. */
+async function* wholeLines(input: Readable, signal: AbortSignal): AsyncGenerator<Piece> {
   let pieces: Buffer[] = []
   let length = 0
-  let at = start
   for await (const chunk of input as AsyncIterable<Buffer>) {
-    const end = chunk.lastIndexOf(lineEnd) + 1
-    if (end > 0) {
-      const lines = chunk.subarray(0, end)
-      const whole = length === 0 ? lines : Buffer.concat([...pieces, lines])
-      at += whole.length
+    // A line may have no end.
+    signal.throwIfAborted()
+    let begin = 0
+    if (length > longestLine) {
+      begin = chunk.indexOf(lineEnd) + 1
+      length += begin === 0 ? chunk.length : begin
+      if (begin === 0) continue
+      yield { bytes: pieces[0]!, length }
       pieces = []
       length = 0
-      yield whole
     }
-    if (end === chunk.length) continue
-    pieces.push(chunk.subarray(end))
-    length += chunk.length - end
-    if (length > longestLine) throw pipelineFailed(`the line at byte ${at} has more than ${longestLine} bytes`)
+    const end = chunk.lastIndexOf(lineEnd) + 1
+    if (end > begin) {
+      const lines = chunk.subarray(begin, end)
+      const bytes = length === 0 ? lines : Buffer.concat([...pieces, lines])
+      pieces = []
+      length = 0
+      yield { bytes, length: bytes.length }
+    }
+    const from = Math.max(begin, end)
+    if (from === chunk.length) continue
+    pieces.push(chunk.subarray(from))
+    length += chunk.length - from
+    if (length > longestLine) pieces = [Buffer.concat(pieces, keptCharacters)]
   }
-  if (length > 0) yield Buffer.concat(pieces)
+  if (length > longestLine) yield { bytes: pieces[0]!, length }
+  else if (length > 0) yield { bytes: Buffer.concat(pieces), length }
 }

@@ -10,7 +10,14 @@ import { pipelineSourceConformance } from '../../testing/pipeline-source-conform
 import { type PostgresServer, startPostgres } from '../../testing/servers/postgres.ts'
 import { type RedisServer, startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
-import { createPipeline, fileSource, postgresSource, redisPositions, redisStreamSource } from '../index.ts'
+import {
+  createPipeline,
+  type DeadLetter,
+  fileSource,
+  postgresSource,
+  redisPositions,
+  redisStreamSource,
+} from '../index.ts'
 import { iterableSource } from './iterable-source.ts'
 
 const framework = { describe, it, beforeAll, afterAll }
@@ -160,9 +167,39 @@ describe('fileSource', () => {
     await pipeline.close()
   })
 
+  it('rejects a line that is too long, keeps its beginning, and goes on after it', async () => {
+    const path = join(folder, 'long.ndjson')
+    const long = `{"id":1,"text":"${'é'.repeat(12 * 1024 * 1024)}"}`
+    writeFileSync(path, ['{"id":0}', long, '{"id":2}', long].join('\n'))
+    const bytes = Buffer.byteLength(long)
+    for (const partitions of [1, 3]) {
+      const written: unknown[] = []
+      const letters: DeadLetter[] = []
+      const pipeline = await createPipeline({
+        name: 'long',
+        source: fileSource(path),
+        sink: async ({ records }) => void written.push(...records.map(({ value }) => value)),
+        deadLetters: async ({ records }) => void letters.push(...records.map(({ value }) => value)),
+        execution: { mode: 'batch', partitioning: { strategy: 'range', partitions } },
+      })
+      expect(await pipeline.run()).toMatchObject({ written: 2, rejected: 2 })
+      expect(written).toEqual(expect.arrayContaining([{ id: 0 }, { id: 2 }]))
+      const [first, last] = letters.sort((a, b) => Number.parseInt(a.position, 10) - Number.parseInt(b.position, 10))
+      expect(first!.position.split(':')[0]).toBe(String(9 + bytes + 1))
+      expect(last!.position.split(':')[0]).toBe(String(9 + bytes + 1 + 9 + bytes))
+      for (const { value, reason } of letters) {
+        expect(reason).toBe('the line has more than 16777216 bytes')
+        expect(long.startsWith(String(value).slice(0, 1000))).toBe(true)
+        expect(String(value).length).toBeLessThanOrEqual(10_000)
+      }
+      await pipeline.close()
+    }
+  })
+
   it.each([
     ['a quote inside a field', 'id,name\n1,b"c\n', 'quote'],
     ['a quoted field that goes on after its quote', 'id,name\n1,"b"c\n', 'quote'],
+    ['a quote that is never closed', `id,name\n1,"${'b'.repeat(17 << 20)}\n`, 'Max Record Size'],
     ['two columns of one name, of which one would be lost', 'id,name,id\n1,b,2\n', 'two columns named id'],
   ])('ends the run at %s', async (_, text, why) => {
     const path = join(folder, 'odd.csv')
