@@ -118,7 +118,7 @@ describe('a paced limit', () => {
     )
   })
 
-  it('is used up at the end of the day, to 1% or two units, when demand is at least the planned rate', {
+  it('is used up at the end of the day, to 1% or one unit, when it is asked whenever it says that units are free', {
     timeout: 60_000,
   }, () => {
     fc.assert(
@@ -126,14 +126,24 @@ describe('a paced limit', () => {
         const subject = new Subject({ amount: total, per: 'day', zone, pace: { ...spec, burst: undefined } })
         const period = calendarPeriod('day', zone, Date.parse(at))
         let spent = 0
-        for (let nowMs = period.startMs; nowMs < period.endMs; nowMs += 15_000) spent += subject.takeMany(total, nowMs)
+        for (let nowMs = period.startMs; nowMs < period.endMs; nowMs += untilNext(subject, nowMs))
+          spent += subject.takeMany(total, nowMs)
         spent += subject.takeMany(total, period.endMs - 1)
-        expect(spent).toBeGreaterThanOrEqual(Math.min(total * 0.99, total - 2))
+        expect(spent).toBeGreaterThanOrEqual(Math.min(total * 0.99, total - 1))
         expect(spent).toBeLessThanOrEqual(total)
       }),
       { numRuns: 25 },
     )
   })
+
+  // A full bucket gains nothing. After a take less than one unit is free, and a bucket of several units, which hold a
+  // minute of the plan, is not full 15 s later. A bucket of one unit may be, and with a catchUp of 1 nothing makes up
+  // for that: whoever comes a quarter of an interval late each time spends a fifth less than planned.
+  const untilNext = (subject: Subject, nowMs: number): number => {
+    if (subject.limit.burst > 1) return 15_000
+    const waits = subject.look(1, nowMs).statuses[0]!.map(({ retryAfterMs }) => retryAfterMs)
+    return Math.max(1, ...waits)
+  }
 
   it.each(days)('plans every minute of the day in %s at %s by the hour that clocks show', (zone, at) => {
     const curve = Array.from({ length: 24 }, (_, hour) => (hour * 7) % 5)

@@ -12,9 +12,9 @@ export const farthest: number = 2 ** 52
  * total by itself.
  *
  * Bound: at any instant at most what is planned until then plus `burst`; in any stretch at most `burst` plus `catchUp`
- * times what is planned in it; never more than the amount in a period. When demand is at least the planned rate
- * throughout, the amount is used up. The second bound is a gcra whose time is the position on the curve. Where the
- * amount or `catchUp` changed between two takes, what was planned between them counts at the lower of both rates.
+ * times what is planned in it; never more than the amount in a period. When every unit is asked for as soon as it is
+ * free, the amount is used up. The second bound is a gcra whose time is the position on the curve. Where the amount or
+ * `catchUp` changed between two takes, what was planned between them counts at the lower of both rates.
  *
  * State: the period's start (ms), its count, the position at which the bucket is full again, and the interval and
  * position that this was counted with.
