@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { LimitsSpec } from '../policy/document/document.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
@@ -198,4 +198,21 @@ it('waits that are the first calls have their turns in order, with a clock that 
   await Promise.all(waits)
   expect(turns).toEqual(['third false', 'first true', 'second true'])
   await limiter.close()
+})
+
+it('loads what further calls need again where that has failed', async () => {
+  vi.resetModules()
+  vi.doMock('./further-calls.ts', () => {
+    throw new Error('the file is not there yet')
+  })
+  try {
+    const fresh = await import('./create-limiter.ts')
+    const limiter = await fresh.createLimiter({ limits: { rpm: 1 } })
+    await expect(limiter.reserve('k')).rejects.toThrow()
+    vi.doUnmock('./further-calls.ts')
+    expect(await limiter.reserve('k')).toMatchObject({ decision: { allowed: true } })
+    await limiter.close()
+  } finally {
+    vi.doUnmock('./further-calls.ts')
+  }
 })

@@ -223,10 +223,15 @@ export class PolicyLimiter implements Limiter {
   /** Goes on with the further calls, when they are there. */
   #with<T>(call: (calls: FurtherCalls) => Promise<T>): Promise<T> {
     if (this.#further !== undefined) return call(this.#further)
-    this.#loading ??= import('./further-calls.ts').then(({ FurtherCalls }) => {
-      this.#further = new FurtherCalls(this.#parts)
-      return this.#further
-    })
+    this.#loading ??= import('./further-calls.ts')
+      .then(({ FurtherCalls }) => {
+        this.#further = new FurtherCalls(this.#parts)
+        return this.#further
+      })
+      .finally(() => {
+        // What could not be loaded is loaded again.
+        this.#loading = undefined
+      })
     return this.#loading.then(call)
   }
 }

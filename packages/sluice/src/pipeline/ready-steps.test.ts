@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { createCache, defineKeys, key } from '../cache/index.ts'
 import { createPipeline, lookup, threads } from './index.ts'
 
@@ -62,4 +62,22 @@ export default (rows) => rows.map(({ id }) => (id === 7 ? new Error('seven') : {
   )
   expect(written.every(({ threadId }) => threadId > 0)).toBe(true)
   expect(rejected).toEqual(['seven'])
+})
+
+it('threads that cannot be started are started again with the next try, and close without an error', async () => {
+  const file = join(folder, 'same.mjs')
+  writeFileSync(file, 'export default (rows) => rows')
+  vi.doMock('piscina', () => {
+    throw new Error('it is not there yet')
+  })
+  const step = threads(file, { size: 1 }) as unknown as {
+    batch(values: unknown[], context: { signal: AbortSignal }): Promise<unknown[]>
+    close(): Promise<void>
+  }
+  const context = { signal: new AbortController().signal }
+  await expect(step.batch([1], context)).rejects.toThrow()
+  await step.close()
+  vi.doUnmock('piscina')
+  expect(await step.batch([1], context)).toEqual([1])
+  await step.close()
 })

@@ -18,7 +18,10 @@ export function threads(file: string | URL, options: { readonly size?: number } 
   let opening: Promise<Piscina> | undefined
   return {
     async batch(values: readonly unknown[], { signal }) {
-      opening ??= open(String(file instanceof URL ? file : pathToFileURL(file)), size)
+      opening ??= open(String(file instanceof URL ? file : pathToFileURL(file)), size).catch((error) => {
+        opening = undefined
+        throw error
+      })
       const results = (await (await opening).run(values, { signal })) as readonly unknown[]
       return results.map((each) => (each instanceof Error ? new Rejected(each.message) : each))
     },

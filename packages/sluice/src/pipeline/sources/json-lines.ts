@@ -14,7 +14,7 @@ export const longestLine: number = 16 * 1024 * 1024
 const keptCharacters = 10_000
 const lineEnd = 10
 
-/** Bytes that end where a line does; `length` is larger where they are only the beginning of a line that is too long. */
+/** Bytes that end where a line does. Of a line that is too long only the beginning; `length` is that of all of it. */
 interface Piece {
   readonly bytes: Buffer
   readonly length: number
