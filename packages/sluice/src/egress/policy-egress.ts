@@ -7,10 +7,10 @@ import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import { type CloseOptions, closeInTime, closeWithinMs, HealthQuestion, type PartHealth } from '../runtime/part.ts'
 import { Call } from './call/call.ts'
 import type { CallContext, ResponseAbout } from './call/call-context.ts'
-import { DeferredCall, onceThen } from './call/deferred-call.ts'
+import { deferredCall, onceThen } from './call/deferred-call.ts'
 import { fetchRequest } from './call/fetch-request.ts'
-import { ReceivedResponse } from './call/received-response.ts'
-import { toResponseHandler } from './call/response-handler.ts'
+import { toReceiver } from './call/received-response.ts'
+import { type ResponseHandler, toResponseHandler } from './call/response-handler.ts'
 import { runWithGrant } from './call/run-with-grant.ts'
 import type {
   CallOptions,
@@ -152,11 +152,14 @@ export class PolicyEgress implements Egress {
     const { upstream, path, method, headers = {}, body = null, sluice = noOptions, timeout } = request
     const context = this.#contextOf(upstream, sluice, timeout)
     const { origin } = context.runtime.upstream
-    const response = new ReceivedResponse(receiver)
+    let about = noAbout
+    const response = toReceiver(receiver, () => about)
     const asked = { origin, path: pathAt(context.runtime.upstream, path), method, headers, body, headersTimeout: 0 }
-    context.onResponse = (about) => response.describe(about)
-    this.#start(asked as Dispatcher.DispatchOptions, response as unknown as Dispatcher.DispatchHandler, context)
-    return (reason) => response.abort(reason)
+    context.onResponse = (given) => {
+      about = given
+    }
+    this.#start(asked as Dispatcher.DispatchOptions, response, context)
+    return response.abort
   }
 
   async run<T>(name: string, work: (signal: AbortSignal) => T, options: RunOptions = {}): Promise<Awaited<T>> {
@@ -239,17 +242,17 @@ export class PolicyEgress implements Egress {
 
   #dispatch(
     request: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
+    given: Dispatcher.DispatchHandler,
     options: CallOptions,
     transport: Dispatcher['dispatch'] | undefined = this.#transport,
   ): boolean {
+    const handler = toResponseHandler(given, this.#options.undici)
     try {
-      const runtime = this.#runtime(this.#routes.of(request))
-      return this.#start(request, handler, { runtime, transport, options })
+      this.#start(request, handler, { runtime: this.#runtime(this.#routes.of(request)), transport, options })
     } catch (error) {
-      this.#refuse(handler, error as Error)
-      return true
+      handler.onError(error as Error)
     }
+    return true
   }
 
   #contextOf(name: string, options: CallOptions, timeout: Duration | undefined): CallContext {
@@ -259,14 +262,13 @@ export class PolicyEgress implements Egress {
     return { runtime, transport: this.#transport, options, timeoutMs }
   }
 
-  #start(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, context: CallContext): boolean {
+  #start(request: Dispatcher.DispatchOptions, handler: ResponseHandler, context: CallContext): void {
     try {
       if (this.#closed) throw new RefusedError('closed', context.runtime.name)
       new Call(context, request, handler).start()
     } catch (error) {
-      this.#refuse(handler, error as Error)
+      handler.onError(error as Error)
     }
-    return true
   }
 
   /** Starts a call whose request is made when it is granted. */
@@ -277,14 +279,11 @@ export class PolicyEgress implements Egress {
     make: (dispatch: Dispatcher['dispatch']) => Promise<R>,
   ): Promise<R> {
     return new Promise((resolve, reject) => {
-      const deferred = new DeferredCall(signal, make, resolve, reject)
+      const deferred = deferredCall(signal, make, resolve, reject)
       context.deferred = deferred
-      this.#start(request, deferred as unknown as Dispatcher.DispatchHandler, context)
+      // It has its response only once it has its request, and another handler.
+      this.#start(request, deferred as unknown as ResponseHandler, context)
     })
-  }
-
-  #refuse(handler: Dispatcher.DispatchHandler, error: Error): void {
-    toResponseHandler(handler, this.#options.undici).onError(error)
   }
 
   #runtime(upstream: CompiledUpstream): UpstreamRuntime {

@@ -36,7 +36,6 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
   #granted: { readonly grant: Grant; readonly connection: Connection | undefined } | undefined
   #isMade: boolean
   #attempt: Attempt | undefined
-  #retryTimer: ReturnType<CallContext['runtime']['clock']['setTimeout']> | undefined
   #reader: UsageReader | undefined
   #model: string | undefined
   #response: ResponseHead | undefined
@@ -46,12 +45,12 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
   #isPassing = false
   #isOver = false
 
-  constructor(context: CallContext, request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+  constructor(context: CallContext, request: Dispatcher.DispatchOptions, handler: ResponseHandler) {
     const { runtime, options, transport } = context
     const { hooks } = runtime
     this.#context = context
     this.#request = request
-    this.#handler = toResponseHandler(handler, runtime.undici)
+    this.#handler = handler
     this.#isMade = context.deferred === undefined
     const fair = hooks.fairBy ? hookAnswer('fairBy', hooks.fairBy(this.#about)) : undefined
     this.#tenant = fair ?? options.tenant ?? ''
@@ -113,8 +112,6 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
   #abort(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { clock } = this.#context.runtime
-    clock.clearTimeout(this.#retryTimer)
     this.#turn.leave()
     this.#turn.end('cancelled')
     this.#returnGrant()
@@ -273,25 +270,14 @@ export class Call implements AttemptObserver, BookedCall, TurnUser {
       hasIdempotencyKey: this.#about.headers['idempotency-key'] !== undefined,
       canRepeat: isInMemory(this.#request.body) || (outcome.kind === 'failure' && !outcome.written),
     }
-    const { attempts, leftMs } = this.#turn
+    const { attempts } = this.#turn
     const delayMs = nextAttemptMs(runtime.upstream.retry, request, outcome, attempts, waitMs, runtime.random)
-    if (delayMs > leftMs) {
-      otherwise()
-      return
-    }
-    void runtime.booking.ask({ op: 'retry' }).then((result) => {
-      if (this.#isOver) return
-      if (result?.is !== 'ok') {
-        otherwise()
-        return
-      }
-      runtime.reports.retried(attempts + 1, delayMs, reason)
+    this.#turn.retry(delayMs, reason, otherwise, () => {
       this.#attempt?.discard()
       this.#attempt = undefined
       this.#held = undefined
       this.#reader = undefined
       this.#response = undefined
-      this.#retryTimer = runtime.clock.setTimeout(() => this.#turn.begin(), delayMs)
     })
   }
 

@@ -45,6 +45,25 @@ describe('work that is run within the limits of an upstream', () => {
     expect(nextMs - settledMs).toBeGreaterThanOrEqual(200)
   })
 
+  test('does not count as failed once its caller has aborted it, however long it goes on', async () => {
+    const egress = await egressOf({ limits: { rps: 5 }, timeout: '50ms' })
+    const failed: unknown[] = []
+    egress.on('failed', (event) => failed.push(event))
+    const controller = new AbortController()
+    let isBegun = false
+    const goOn = (): Promise<never> => {
+      isBegun = true
+      return new Promise(() => {})
+    }
+    const work = egress.run('mail', goOn, { signal: controller.signal })
+    await expect.poll(() => isBegun).toBe(true)
+    controller.abort()
+    await expect(work).rejects.toMatchObject({ name: 'AbortError' })
+    const abortedMs = performance.now()
+    await expect.poll(() => performance.now() - abortedMs).toBeGreaterThan(150)
+    expect(failed).toEqual([])
+  })
+
   test('counts as sent when it throws, and is not repeated', async () => {
     const egress = await egressOf({ limits: { amount: 1, per: '200ms' } })
     const begun: number[] = []

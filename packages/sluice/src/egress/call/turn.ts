@@ -1,3 +1,4 @@
+import type { Timer } from '../../core/clock.ts'
 import { parseDuration } from '../../core/duration.ts'
 import type { Grant } from '../booking/grant.ts'
 import type { BookingObserver } from '../booking/waiting-call.ts'
@@ -45,7 +46,8 @@ export class Turn implements BookingObserver, ConnectionUser {
   #waitMs = 0
   #pass: number | undefined
   #giveUp: (() => void) | undefined
-  #state: 'idle' | 'before' | 'booked' | 'granted' = 'idle'
+  #state: 'idle' | 'before' | 'booked' | 'granted' | 'retrying' = 'idle'
+  #retryTimer: Timer | undefined
   #grant: Grant | undefined
 
   constructor(about: TurnOptions, user: TurnUser) {
@@ -64,7 +66,7 @@ export class Turn implements BookingObserver, ConnectionUser {
   }
 
   /** How much longer it may wait. */
-  get leftMs(): number {
+  get #leftMs(): number {
     const nowMs = this.#about.runtime.clock.monotonic()
     return this.#maxWaitMs - (nowMs - (this.#arrivedMs ?? nowMs))
   }
@@ -91,15 +93,41 @@ export class Turn implements BookingObserver, ConnectionUser {
     this.#prepare()
   }
 
+  /**
+   * Begins another attempt after a while, where there is time and the fleet's budget has one retry more; `retried` is
+   * called once that is decided. Otherwise calls `otherwise`.
+   */
+  retry(delayMs: number, reason: string, otherwise: () => void, retried?: () => void): void {
+    if (delayMs > this.#leftMs) {
+      otherwise()
+      return
+    }
+    const { booking, clock, reports } = this.#about.runtime
+    this.#state = 'retrying'
+    void booking.ask({ op: 'retry' }).then((result) => {
+      if (this.#state !== 'retrying') return
+      if (result?.is !== 'ok') {
+        this.#state = 'idle'
+        otherwise()
+        return
+      }
+      reports.retried(this.#attempts + 1, delayMs, reason)
+      retried?.()
+      this.#retryTimer = clock.setTimeout(() => this.begin(), delayMs)
+    })
+  }
+
   /** Ends whatever it waits for; a grant that is not used is returned. */
   leave(): void {
     const state = this.#state
+    const { runtime, needsConnection } = this.#about
     this.#state = 'idle'
+    runtime.clock.clearTimeout(this.#retryTimer)
     this.#giveUp?.()
     this.#giveUp = undefined
     this.#grant?.cancel()
     this.#grant = undefined
-    if (state !== 'idle' && this.#about.needsConnection) this.#about.runtime.connections.leave(this)
+    if (state !== 'idle' && state !== 'retrying' && needsConnection) runtime.connections.leave(this)
   }
 
   /** The attempt is over. */
