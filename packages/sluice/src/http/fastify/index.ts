@@ -8,6 +8,7 @@ import { type ChargeOptions, chargeOptionNames, type GuardOptions, splitOptions 
 import { limiterGuard } from '../guard/limiter-guard.ts'
 import { type GivenLimiter, openLimiter } from '../guard/open-limiter.ts'
 import { goneSignal } from '../node/node-response.ts'
+import { parsedBody } from '../node/parsed-body.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
@@ -166,7 +167,7 @@ const reader: RequestReader<FastifyRequest, FastifyRequest> = {
   headers: (request) => request.raw.headers,
   query: ({ raw, query }) => queryIn(raw.url ?? '', query as Record<string, unknown>),
   params: (request) => request.params as Record<string, unknown>,
-  body: (request) => request.body ?? undefined,
+  body: (request) => parsedBody(request.raw, request.body ?? undefined),
   route: (request) => request.routeOptions.url,
   request: (request) => request,
 }

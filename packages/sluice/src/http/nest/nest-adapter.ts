@@ -5,6 +5,7 @@ import { type GuardOutcome, type Header, problemType } from '../../admission/out
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { parsedBody } from '../node/parsed-body.ts'
 import { watchAnswer } from '../node/watch-answer.ts'
 import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
@@ -102,10 +103,12 @@ const reader: RequestReader<ExecutionContext, ExecutionContext> = {
   headers: (context) => requestOf(context).headers,
   query: (context) => queryOf(requestOf(context)),
   params: (context) => requestOf(context).params,
-  body: (context) => requestOf(context).body ?? undefined,
+  body: (context) => bodyOf(requestOf(context)),
   route: (context) => routeOf(requestOf(context)),
   request: (context) => context,
 }
+
+const bodyOf = (req: PlatformRequest): unknown => parsedBody(req.raw ?? req, req.body ?? undefined)
 
 /** Express ends the query at a fragment, Fastify does not. */
 function queryOf({ raw, query }: PlatformRequest): RequestView['query'] {

@@ -11,6 +11,7 @@ import { pathOf, queryOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
 import { applyOutcome } from './apply-outcome.ts'
 import { goneSignal } from './node-response.ts'
+import { parsedBody } from './parsed-body.ts'
 
 /** A request that passed, with the decision on it. */
 export interface LimitedRequest extends IncomingMessage {
@@ -94,7 +95,7 @@ const reader: RequestReader<LimitedRequest, LimitedRequest> = {
   headers: (req) => req.headers,
   query: (req) => queryOf(req.url ?? ''),
   params: () => undefined,
-  body: (req) => req.body,
+  body: (req) => parsedBody(req, req.body),
   route: () => undefined,
   request: (req) => req,
 }

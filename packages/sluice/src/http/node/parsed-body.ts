@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http'
+import type { Http2Stream } from 'node:http2'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { carriesBody } from '../request/request-views.ts'
 
 /**
- * The body as a parser left it. Parsers of Express 4 and Koa leave an empty object for types that they do not read:
- * what is still in the connection then may be read by the next parser, so it is no empty body.
+ * The body as a parser left it. What nobody has read may be read by the handler, so it is no empty body. Parsers of
+ * Express 4 and Koa leave an empty object for types that they do not read.
  */
 export function parsedBody(req: IncomingMessage, body: unknown): unknown {
-  return isEmptyObject(body) && !req.readableDidRead && carriesBody(req.headers) ? unreadableBody : body
+  const isUnread = body === undefined || (isEmptyObject(body) && !req.readableDidRead)
+  return isUnread && hasBody(req) ? unreadableBody : body
+}
+
+/** In HTTP/2 a body needs no header: it is there unless the stream ended with the headers. */
+function hasBody(req: IncomingMessage): boolean {
+  return carriesBody(req.headers) || (req as { readonly stream?: Http2Stream }).stream?.endAfterHeaders === false
 }
 
 function isEmptyObject(body: unknown): boolean {

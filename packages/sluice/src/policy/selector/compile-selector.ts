@@ -88,10 +88,16 @@ function isSet(parsed: ParsedSelector, request: RequestView, captured: Captured 
   return parsed.root === 'params' && (captured?.names.includes(parsed.path[0]!) ?? false)
 }
 
-/** Whether a part threw, or is a body that was not taken apart: the handler may parse what is still text or bytes. */
+/** Whether a part threw, or is a body that was not taken apart. */
 function isUnreadable(root: SelectorRoot, whole: unknown): boolean {
-  if (whole === unreadable) return true
-  return root === 'body' && (whole === unreadableBody || typeof whole === 'string' || whole instanceof Uint8Array)
+  return whole === unreadable || (root === 'body' && (whole === unreadableBody || isRaw(whole)))
+}
+
+/** Text, bytes, or a stream of them, which the handler may parse. */
+function isRaw(body: unknown): boolean {
+  if (typeof body === 'string' || body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return true
+  const { pipe, getReader } = (body ?? {}) as { pipe?: unknown; getReader?: unknown }
+  return typeof (pipe ?? getReader) === 'function'
 }
 
 function rawValue({ root, path }: ParsedSelector, request: RequestView): unknown {
