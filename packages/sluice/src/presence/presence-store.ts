@@ -137,10 +137,11 @@ export class PresenceStore implements MemberSink {
     await this.#run(publish, [this.keys.kept(channel)], args)
   }
 
-  /** The messages of a channel from one on, as far as they are kept. */
-  async messagesSince(channel: string, id: string): Promise<Published[]> {
+  /** The messages of a channel from one on, or of the last milliseconds, as far as they are kept. */
+  async messagesSince(channel: string, since: string | number): Promise<Published[]> {
     const key = this.keys.kept(channel)
-    const found = (await this.#redis.command(['XRANGE', key, id, '+'], this.#options(key))) as [string, string[]][]
+    const from = typeof since === 'string' ? since : String(Math.floor((await this.#nowMs(key)) - since))
+    const found = (await this.#redis.command(['XRANGE', key, from, '+'], this.#options(key))) as [string, string[]][]
     return found.flatMap(([each, [, text = '']]) => readMessage(String(each), String(text)) ?? [])
   }
 
@@ -149,6 +150,12 @@ export class PresenceStore implements MemberSink {
     const options = this.#options(this.keys.processes)
     await this.#redis.command(['ZREM', this.keys.processes, this.#process], options)
     await this.#redis.command(['DEL', this.keys.channelsOf(this.#process)], options)
+  }
+
+  /** The time of the server that makes the ids of messages. */
+  async #nowMs(key: string): Promise<number> {
+    const [seconds, micros] = (await this.#redis.command(['TIME'], this.#options(key))) as [unknown, unknown]
+    return Number(seconds) * 1000 + Number(micros) / 1000
   }
 
   #members(channel: string, all: '0' | '1'): Promise<{ readonly reply: MsgpackReader }> {

@@ -2,6 +2,7 @@ import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { Emitter } from '../core/observe/emitter.ts'
+import type { Subscriber } from '../redis/messages.ts'
 import { missingRight } from '../redis/missing-right.ts'
 import type { Redis } from '../redis/redis.ts'
 import { redisQuestion } from '../redis/redis-question.ts'
@@ -120,9 +121,11 @@ export class RedisPresence implements Presence {
 
   watch(channel: string, listener: (change: PresenceChange) => void): () => void {
     if (typeof listener !== 'function') throw invalidOption('watch listener', listener, 'pass a function')
-    return this.#subscribe(this.#store.keys.changes(channel), (text) => {
-      const change = parseChange(text)
-      if (change) listener(change)
+    return this.#subscribe(this.#store.keys.changes(channel), {
+      message(text) {
+        const change = parseChange(text)
+        if (change) listener(change)
+      },
     })
   }
 
@@ -138,12 +141,13 @@ export class RedisPresence implements Presence {
     checkOptionNames('subscribe', options, ['after'])
     // Clients send what they like: what is no id asks for nothing.
     const after = isMessageId(options.after) ? options.after : undefined
-    const follower = new MessageFollower(listener, after, (id) => this.#store.messagesSince(channel, id))
-    return this.#subscribe(
-      this.#store.keys.messages(channel),
-      (text) => follower.receive(text),
-      () => void follower.ready(),
-    )
+    const readSince = (since: string | number) => this.#store.messagesSince(channel, since)
+    const follower = new MessageFollower(listener, after, readSince, this.#options.clock)
+    return this.#subscribe(this.#store.keys.messages(channel), {
+      message: (text) => follower.receive(text),
+      ready: () => void follower.ready(),
+      lost: () => follower.lost(),
+    })
   }
 
   on<Name extends keyof PresenceEvents>(name: Name, listener: (event: PresenceEvents[Name]) => void): () => void {
@@ -208,9 +212,9 @@ export class RedisPresence implements Presence {
       throw new SluiceError('SLUICE_CLOSED', 'The presence is closed; make a new one with createPresence.')
   }
 
-  #subscribe(channel: string, message: (text: string) => void, ready?: () => void): () => void {
+  #subscribe(channel: string, subscriber: Subscriber): () => void {
     this.#checkOpen()
-    const end = this.#redis.subscribe(channel, ready ? { message, ready } : { message })
+    const end = this.#redis.subscribe(channel, subscriber)
     this.#subscriptions.add(end)
     return () => {
       this.#subscriptions.delete(end)

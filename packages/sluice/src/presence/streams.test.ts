@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
+import { startTcpProxy } from '../testing/tcp-proxy.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { createPresence, eventStream, type Presence, sendEvents } from './index.ts'
 
@@ -19,12 +20,12 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
 })
 
-const makePresence = async (): Promise<Presence> => {
-  const client = new Redis(server.port)
+const makePresence = async (port = server.port, name = `streams${namespaces++}`): Promise<Presence> => {
+  const client = new Redis(port)
   client.on('error', () => undefined)
   open.push({ close: () => client.disconnect() })
   const redis = openRedis(client, { reports: false })
-  const presence = await createPresence({ redis, name: `streams${namespaces++}`, redisDeadline: '2s', grace: '10ms' })
+  const presence = await createPresence({ redis, name, redisDeadline: '2s', grace: '10ms' })
   open.push(presence)
   return presence
 }
@@ -122,6 +123,37 @@ test('what is published while a process has no connection to Redis follows, each
   await presence.publish('c', 3)
   await waitFor(() => heard.length === 3)
   expect(heard).toEqual([1, 2, 3])
+})
+
+test('what is published while a process has no connection at all follows, also when it has heard nothing before', async () => {
+  const proxy = await startTcpProxy({ targetPort: server.port })
+  open.push(proxy)
+  const presence = await makePresence(proxy.port)
+  const publisher = await makePresence(server.port, presence.name)
+  for (let round = 0; round < 8; round++) {
+    const [channel, heard] = [`c${round}`, [] as unknown[]]
+    const stop = presence.subscribe(channel, (message) => heard.push(message))
+    let isThere = false
+    const stopProbe = presence.subscribe('probe', () => {
+      isThere = true
+    })
+    await waitFor(async () => {
+      await publisher.publish('probe', 1)
+      return isThere
+    })
+    stopProbe()
+    await proxy.refuse()
+    proxy.cut()
+    await waitFor(async () => (await subscriptions()) === 0)
+    await publisher.publish(channel, 1)
+    await proxy.refuse(false)
+    await waitFor(async () => (await subscriptions()) === 1)
+    await publisher.publish(channel, 2)
+    await waitFor(() => heard.includes(2))
+    expect(heard, `round ${round}`).toEqual([1, 2])
+    stop()
+    await waitFor(async () => (await subscriptions()) === 0)
+  }
 })
 
 test('the messages that are kept are bounded and expire', async () => {
