@@ -156,7 +156,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
 
   test('what only requests tell is asked for, and nothing is guessed without it', async () => {
     const { page, wrong, close } = await openView(browser, daemon, { view: '/keys?key=shop%2Fby-plan%2Facme%2Feu' })
-    await page.getByText('Its tier comes from the request, so its limits are not known here.').waitFor()
+    await page.getByText('Its tier is not known here, and so its limits are not.').waitFor()
     await page.getByLabel('as if its tier were').fill('standard')
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('1,000 left', { exact: true }).waitFor()
@@ -165,7 +165,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
     await page.getByText('tier standard').first().waitFor()
     await page.getByLabel('as if its tier were').fill('')
     await page.getByRole('button', { name: 'Apply' }).click()
-    await page.getByText('Not known: it depends on a tier that only requests tell').waitFor()
+    await page.getByText('Not known: it depends on a tier that is not known here').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await picture(page, 'keys-unknown-desktop-light')
     await ask(page, `curl -H 'x-tenant: acme' https://api.example/v1/plan`)

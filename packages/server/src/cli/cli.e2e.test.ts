@@ -214,13 +214,22 @@ rules: [{ name: by-plan, key: headers.x-tenant, tier: { by: context.user.plan, d
   const itself = ['--redis', redis.url, '--policy', 'plans.yaml']
   const request = ['--path', '/', '-H', 'x-tenant: acme']
   for (let i = 0; i < 2; i++) await sluice('check', ...request, '--context', 'user.plan=pro', ...throughIt)
-  const [shown, asPro, unknown, asFree, bothWays] = await Promise.all([
+  const key = 'plans/by-plan/acme'
+  const [shown, asPro, unknown, asFree, bothWays, ...mistyped] = await Promise.all([
     sluice('inspect', 'plans/by-plan/acme', ...throughIt),
     sluice('inspect', 'plans/by-plan/acme', '--tier', 'pro', '--json', ...throughIt),
     sluice('explain', ...request, '--json', ...throughIt),
     sluice('explain', ...request, '--context', 'user.plan=free', '--json', ...itself),
     sluice('explain', ...request, ...itself),
+    ...[throughIt, itself].flatMap((where) => [
+      sluice('inspect', key, '--tier', 'prp', ...where),
+      sluice('check', key, '--tier', 'prp', ...where),
+      sluice('check', ...request, '--tier', 'pro', ...where),
+    ]),
   ])
+  expect(mistyped.map(({ code }) => code)).toEqual(Array(6).fill(2))
+  for (const i of [0, 1, 3, 4]) expect(mistyped[i]!.err).toContain('did you mean "pro"?')
+  for (const i of [2, 5]) expect(mistyped[i]!.err).toContain('--context user.plan=pro')
   expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('--tier') })
   expect(asPro.json()).toMatchObject({ tierUnknown: false, limits: [{ amount: 10, remaining: 8 }] })
   expect(unknown.code).toBe(1)

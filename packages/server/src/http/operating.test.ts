@@ -100,10 +100,23 @@ rules:
       rules: [{ tier: 'pro', limits: [{ remaining: 7 }] }, {}],
       decision: { allowed: true },
     })
-    expect(await explained({ request: { ...request, context: {} } })).toMatchObject({
-      rules: [{ tier: 'free', tierUnknown: false }, {}],
+    expect(await explained({ request: { ...request, context: { user: { id: 7 } } } })).toMatchObject({
+      rules: [{ tier: null, tierUnknown: true, limits: [] }, {}],
+      decision: null,
+    })
+    expect(await explained({ request: { ...request, context: { user: { plan: 'none' } } } })).toMatchObject({
+      rules: [{ tier: 'free', why: expect.stringContaining('context.user.plan names no tier of the rule') }, {}],
       decision: { allowed: false },
     })
+    const wrong = expect.stringContaining('did you mean "pro"? known are free, ')
+    for (const body of [{ key: 'acme', tier: 'prp' }, { key: 'acme', tier: 'prp', rule: 'by-plan' }])
+      expect(await call('POST', '/v1/explain', body)).toMatchObject({ status: 400, body: { detail: wrong } })
+    const [unknown, none] = await Promise.all([
+      call('GET', '/v1/keys/shop/by-plan/acme?tier=prp'),
+      call('GET', '/v1/keys/shop/all/acme?tier=pro'),
+    ])
+    expect(unknown).toMatchObject({ status: 400, body: { detail: wrong } })
+    expect(none).toMatchObject({ status: 400, body: { detail: expect.stringContaining('"all" has no tiers') } })
     expect((await call('GET', '/v1/keys/shop/by-plan/acme')).body).toMatchObject({ tierUnknown: true, limits: [] })
     expect((await call('GET', '/v1/keys/shop/by-plan/acme?tier=pro')).body).toMatchObject({
       tierUnknown: false,

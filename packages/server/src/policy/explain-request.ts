@@ -14,19 +14,17 @@ export interface Explained extends Pick<Explanation, 'service' | 'policyVersion'
   readonly decision: Decision | undefined
 }
 
-/** Explains a request. One without a context does not tell the tiers that services put there. */
+/** Explains a request. One whose context was not given, or not in full, does not tell the tiers that are there. */
 export async function explainRequest(limiter: Limiter, policy: LivePolicy, request: RequestView): Promise<Explained> {
   const explanation = await limiter.explain(request)
   const shapes = keyShapes(policy.document?.parsed)
   const rules = explanation.rules.map((rule) => {
     const { tierBy, lookup } = shapes.get(rule.rule) ?? {}
-    const isNotGiven = request.context === undefined && /^context\b/.test(tierBy ?? '')
     const isNotHere = lookup !== undefined && policy.current.lookups === undefined
     const compiled = policy.current.rule(rule.rule)
     const tierUnknown =
       rule.key !== undefined &&
-      (isNotGiven || isNotHere) &&
-      compiled?.isTierUnknown(rule.key.slice(compiled.prefix.length), Date.now()) === true
+      compiled?.isTierUnknown(rule.key.slice(compiled.prefix.length), Date.now(), request) === true
     if (!tierUnknown) return { ...rule, tierUnknown }
     const origin = isNotHere ? `the lookup ${lookup}, which is not here` : `${tierBy}, which was not given`
     const why = `${rule.why}; its tier comes from ${origin}`

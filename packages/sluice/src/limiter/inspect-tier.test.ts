@@ -32,6 +32,7 @@ it('shows no numbers of a tier that only requests know, unless it is given', asy
     limits: [{ amount: 10, remaining: 1 }],
   })
   expect(await limiter.inspect('known')).toMatchObject({ tierUnknown: false, limits: [{ amount: 3 }] })
+  await expect(limiter.inspect('b', { tier: 'prp' })).rejects.toThrow('did you mean "pro"? known are free, ')
   const { decision, rules } = await limiter.explain(request('pro'))
   expect(decision.allowed).toBe(true)
   expect(rules[0]).toMatchObject({ tier: 'pro', limits: [{ amount: 10, remaining: 1 }] })

@@ -1,7 +1,9 @@
 import { maxPeriodMs } from '../core/algorithms/limit.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
 import { formatDuration, parseDuration } from '../core/duration.ts'
-import { invalidOption } from '../core/errors.ts'
+import { invalidOption, show } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
+import type { CompiledRule } from '../policy/compiled-policy.ts'
 import type { RequestView } from '../policy/request-view.ts'
 import { HealthQuestion } from '../runtime/part.ts'
 import type { Store, StoreHealth } from '../stores/store.ts'
@@ -78,6 +80,7 @@ export class KeyCalls {
     const { charger, store, deadlineMs, clock } = this.#parts
     const charge = await charger.chargeNamed(key, options)
     const { rule, subject } = charge
+    if (options?.tier !== undefined) checkTier(rule, options.tier)
     const nowMs = clock.now() / 1000
     if (options?.tier === undefined && rule.isTierUnknown(subject, nowMs)) return toInspection(charge, undefined, true)
     if (!isCounted(charge)) return toInspection(charge, undefined)
@@ -99,4 +102,14 @@ export class KeyCalls {
     const { dropped, isClosed } = charger
     return limiterHealth({ ...this.#parts, live: policy.live, askStore, dropped, sawRequests, isClosed })
   }
+}
+
+/** Whoever asks for numbers means a tier that exists: those of the default would be taken for its own. */
+function checkTier({ name, tiers }: CompiledRule, tier: string): void {
+  if (tiers?.has(tier)) return
+  const known = [...(tiers ?? [])]
+  const remedy = tiers
+    ? `the rule ${show(name)} has no tier of that name; ${didYouMean(tier, known)}known are ${known.join(', ')}`
+    : `the rule ${show(name)} has no tiers, so leave it out`
+  throw invalidOption('limiter.inspect.tier', tier, remedy)
 }

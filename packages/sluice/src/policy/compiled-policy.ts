@@ -45,14 +45,19 @@ export interface CompiledRule extends ChargedRule {
    * `tier` names the subject's tier where the caller knows it, and `of` the class, where classes share the limit.
    */
   limitsFor(subject: string, tier: string | undefined, nowMs: number, of?: string): LimitSet
+  /** The names of its tiers, where subjects have one. */
+  readonly tiers?: ReadonlySet<string> | undefined
   /** The classes that share the limit. */
   readonly classes: readonly string[] | undefined
   /** Why no request can have a key of so many parts, to find mistakes of people; undefined when one can. */
   whyNoRequestHas(parts: readonly ReadKeyPart[]): string | undefined
   /** What is probably not meant in the rule; with the time, also which overrides have ended. */
   warnings(nowMs: number | undefined): readonly string[]
-  /** Whether only a request says the tier of the subject, and no override makes it irrelevant. */
-  isTierUnknown(subject: string, nowMs: number): boolean
+  /**
+   * Whether the tier of the subject is not known: without a request, where only requests or callers say it; with one,
+   * where it is in a context that was not given. No override makes it irrelevant.
+   */
+  isTierUnknown(subject: string, nowMs: number, request?: RequestView): boolean
   /** Whether the subject has an override of its own, to explain its limits. */
   overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | 'pending' | undefined
 }

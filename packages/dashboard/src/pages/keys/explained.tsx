@@ -24,7 +24,13 @@ export function Explained({ body, what, notes }: Props) {
   const { data, error, atMs, reload } = useApi<Explanation>('/v1/explain', againMs, body)
   const nowMs = useNow()
   // An old explanation is not shown beside an error: its countdown would go on to an answer that nobody gave.
-  if (error) return <ErrorState error={error} retry={reload} />
+  if (error)
+    return (
+      <>
+        <ErrorState error={error} retry={reload} />
+        <Assumed names={['tier']} isNeeded={false} />
+      </>
+    )
   if (data === undefined) return <Loading />
   const matched = data.rules.filter((rule) => rule.matched)
   // A key may match rules that never apply to it: where it has used nothing, only the name is shown.
@@ -104,7 +110,7 @@ function Verdict(props: {
       <div class="verdict-text">
         <strong>
           {decision === null
-            ? 'Not known: it depends on a tier that only requests tell'
+            ? 'Not known: it depends on a tier that is not known here'
             : passes
               ? passText(rules)
               : denyText(decision.rule, decision.reason)}

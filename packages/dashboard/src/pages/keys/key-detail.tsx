@@ -26,7 +26,14 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
   const audit = useApi<{ entries: readonly AuditEntry[] }>(isAdmin ? '/v1/audit?limit=200' : undefined, 5000)
   const nowMs = useNow()
   const [done, setDone] = useState<Done>()
-  if (data === undefined) return error ? <ErrorState error={error} retry={reload} /> : <Loading what="key" />
+  if (data === undefined && error)
+    return (
+      <>
+        <ErrorState error={error} retry={reload} />
+        <Assumed names={['tier']} isNeeded={false} />
+      </>
+    )
+  if (data === undefined) return <Loading what="key" />
   const ageMs = Math.max(0, nowMs - (atMs ?? nowMs))
   const changed = (): void => {
     reload()
@@ -87,7 +94,7 @@ export function KeyDetail({ readable, tier }: { readonly readable: string; reado
 }
 
 function standing({ limits, fixed, tierUnknown }: Inspection, ageMs: number): string {
-  if (tierUnknown) return 'Its tier comes from the request, so its limits are not known here.'
+  if (tierUnknown) return 'Its tier is not known here, and so its limits are not.'
   if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
   const block = limits.find((limit) => limit.block)

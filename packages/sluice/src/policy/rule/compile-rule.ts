@@ -115,6 +115,7 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
       estimatesCost: cost.isEstimate,
       dated: isDated(spec) || (spec.overrides?.some(isDated) ?? false),
       limitsVary: isDated(spec) || !!spec.tier || !!spec.shares || (overrides !== undefined && !overrides.isEmpty),
+      tiers: tier?.names,
       classes: shares?.classes,
       mayBeFixed: isDated(spec) || mayBeFixed,
       reads,
@@ -125,7 +126,8 @@ export function* compileRule(spec: RuleSpec, path: string, context: RuleContext)
             isWithin(term, nowMs) ? limitsFor(subject, name, nowMs, of) : fixedLimits.unlimited
         : limitsFor,
       overrideFor,
-      isTierUnknown: (subject, nowMs) => (tier?.isUnknown ?? false) && overrideFor(subject, nowMs) !== 'in-force',
+      isTierUnknown: (subject, nowMs, request) =>
+        (tier?.isUnknown(request) ?? false) && overrideFor(subject, nowMs) !== 'in-force',
       warnings(nowMs) {
         if (nowMs !== undefined) return ruleWarnings(warned, nowMs)
         // Every health check asks for these, and there may be very many overrides.

@@ -21,10 +21,16 @@ export interface TierFinder {
   ofSubject(subject: string): string | undefined
   /** The tier of those whose tier is unknown; undefined when the rule's own limits are theirs. */
   readonly otherwise: string | undefined
+  readonly names: ReadonlySet<string>
   /** What the id is read with, where it is read from the request and not found in the key. */
   readonly selector: Selector | undefined
-  /** Whether a key alone does not tell the tier: only a request or a caller does, or a lookup that is not here. */
-  readonly isUnknown: boolean
+  /**
+   * Whether a key alone does not tell the tier: only a request or a caller does, or a lookup that is not here. Of a
+   * request, whether the field of the context that tells it was not given.
+   */
+  isUnknown(request?: RequestView): boolean
+  /** Whether a request names a tier that is none. */
+  namesNone(request: RequestView, captured: Captured | undefined): boolean
 }
 
 const nothing: RequestView = Object.freeze({ method: '', path: '', headers: {} })
@@ -70,14 +76,19 @@ export function compileTier(
     if (!mapped && !environment) return names.has(id) ? id : otherwise
     return mapped?.get(id) ?? environment?.of(id) ?? otherwise
   }
+  const isNotHere = form.lookup !== undefined && lookups === undefined
+  const isSaidElsewhere = (by?.isFromRequest ?? false) || isOnlyNamedByCallers(form)
   const ofSubject = (subject: string): string | undefined => nameOf(by?.ofSubject(subject))
   return {
     otherwise,
+    names,
     selector: by?.selector,
-    isUnknown:
-      (by?.isFromRequest ?? false) ||
-      (form.lookup !== undefined && lookups === undefined) ||
-      isOnlyNamedByCallers(form),
+    isUnknown: (request) =>
+      isNotHere || (request ? by?.selector?.root === 'context' && !by.selector.has(request) : isSaidElsewhere),
+    namesNone(request, captured) {
+      const id = by?.selector?.read(request, captured)
+      return id !== undefined && !form.lookup && !mapped && !environment && !names.has(id)
+    },
     ofSubject,
     ofRequest: (request, captured, subject) =>
       by?.selector ? nameOf(by.selector.read(request, captured)) : ofSubject(subject),

@@ -32,8 +32,10 @@ export async function explain(input: Input, terminal: Terminal): Promise<ExitCod
       terminal.line()
       const { decision } = explanation
       if (decision) return terminal.line(`Now it would be ${decisionHead(decision, style)}`)
-      terminal.line(style.warn('Not known: it depends on a tier that services put into the context.'))
-      terminal.line('Say it with --context, such as --context user.plan=pro')
+      terminal.line(style.warn('Not known: it depends on a tier that is not known here.'))
+      const { key } = explanation.rules.find(({ tierUnknown }) => tierUnknown)!
+      terminal.line('Say what the service says of the request, such as --context user.plan=pro,')
+      terminal.line(`or look at the limits of one tier: sluice inspect ${safe(key!)} --tier NAME`)
     })
     return explanation.decision?.allowed ? 0 : 1
   } finally {

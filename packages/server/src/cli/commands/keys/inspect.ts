@@ -26,7 +26,7 @@ export async function inspect(input: Input, terminal: Terminal): Promise<ExitCod
       if (inspection.degraded)
         terminal.line(`  ${style.warn('degraded: the store does not answer; this is only what one process knows')}`)
       if (inspection.tierUnknown)
-        terminal.line('  its tier comes from the request and is not known here: say it with --tier')
+        terminal.line('  its tier is not known here, and so its limits are not: name one with --tier')
       if (inspection.fixed) terminal.line(`  ${style[inspection.fixed === 'deny' ? 'bad' : 'good'](inspection.fixed)}`)
       for (const line of limitTable(inspection.limits, style)) terminal.line(`  ${line}`)
       if (inspection.holds.length === 0) return

@@ -37,19 +37,28 @@ async function explainKey(
     throw new HttpProblem(404, `There is no rule ${JSON.stringify(only)}.`)
   if (only !== undefined) checkKey(policy.current, key, only)
   const shapes = keyShapes(policy.document?.parsed)
+  const asked = (only === undefined ? rules : [only]).map((rule) => ({
+    rule,
+    isMet: whyNoRequestHas(policy.current, key, rule) === undefined,
+    tiers: policy.current.rule(rule)?.tiers,
+  }))
+  // Of several rules each may have its own tiers. A name that none of them has is a mistake.
+  const met = asked.filter(({ isMet, tiers }) => isMet && tiers)
+  const isKnown = met.some(({ tiers }) => tiers!.has(tier!))
   const told = await Promise.all(
-    (only === undefined ? rules : [only]).map(async (rule) => {
+    asked.map(async ({ rule, isMet, tiers }) => {
+      const own = (isKnown ? tiers?.has(tier!) : tiers || met.length === 0) ? tier : undefined
       const mode = shapes.get(rule)?.mode ?? 'enforce'
       const from = keyOrigin(shapes.get(rule))
-      const nothing = { rule, mode, tier, cost: undefined, fixed: undefined, tierUnknown: false, decision: undefined }
-      if (whyNoRequestHas(policy.current, key, rule) !== undefined)
+      const nothing = { rule, mode, tier: own, cost: undefined, fixed: undefined, tierUnknown: false, decision: undefined }
+      if (!isMet)
         return { ...nothing, matched: false, why: from, key: undefined, limits: [] }
       const [inspection, decision] = await Promise.all([
-        limiter.inspect(key, optionsOf({ rule, tier })),
-        limiter.peek(key, optionsOf({ rule, tier, class: of })),
+        limiter.inspect(key, optionsOf({ rule, tier: own })),
+        limiter.peek(key, optionsOf({ rule, tier: own, class: of })),
       ])
       const { key: readable, limits, fixed, tierUnknown } = inspection
-      const why = tierUnknown ? `${from}; its tier comes from the request and is not known: give tier` : from
+      const why = tierUnknown ? `${from}; its tier is not known here: give tier` : from
       return { ...nothing, matched: true, why, key: readable, limits, fixed, tierUnknown, decision }
     }),
   )

@@ -59,7 +59,7 @@ function explanationOf(inspection: Inspection): string {
 }
 
 function standing({ limits, holds, fixed, tierUnknown }: Inspection): string {
-  if (tierUnknown) return 'The tier of this key comes from the request and is not known here; give it as tier.'
+  if (tierUnknown) return 'The tier of this key is not known here, and so its limits are not; give one as tier.'
   if (fixed) return fixed === 'deny' ? 'The policy denies this key.' : 'The policy does not limit this key.'
   if (limits.length === 0) return 'The store could not be asked.'
   const full = limits.filter(({ retryAfterMs }) => retryAfterMs > 0)
