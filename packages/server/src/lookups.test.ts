@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,8 +6,10 @@ import pg from 'pg'
 import { type PostgresServer, startPostgres } from 'sluice/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { resolveConfig } from './config/config.ts'
+import { remembered } from './lookups.ts'
 import { closeAll, type Opened, openLimiter } from './open-limiter.ts'
 import { explainRequest } from './policy/explain-request.ts'
+import { send, startDaemon } from './testing/started.ts'
 
 let server: PostgresServer
 let policy: string
@@ -55,6 +57,42 @@ it('accepts the policy without a table, and does not know the tier', async () =>
       decision: undefined,
     })
   })
+})
+
+it('tries a policy with the tiers of the table, or says that it does not know them', async () => {
+  const tried = async (flags: Record<string, string>) => {
+    const daemon = await startDaemon({ policy, ...flags }, { DATABASE_URL: server.url })
+    try {
+      const request = { path: '/', context: { tenant: 'acme' } }
+      await send(`${daemon.url}/v1/check`, 'POST', { checks: Array(101).fill({ request }) })
+      const answer = await send(`${daemon.url}/v1/policy/try`, 'POST', readFileSync(policy, 'utf8'))
+      return answer.body as { denied: object; notes: string[] }
+    } finally {
+      await daemon.close()
+    }
+  }
+  expect(await tried({ lookup: 'plans=postgres:customer_plans' })).toMatchObject({
+    denied: { running: 0, tried: 0 },
+    notes: [],
+  })
+  expect(await tried({})).toMatchObject({
+    denied: { running: 1, tried: 1 },
+    notes: [expect.stringContaining('--lookup plans=postgres:TABLE')],
+  })
+})
+
+it('asks a table once for a key, and no more once it did not answer', async () => {
+  const asked: string[] = []
+  const plans = async (key: string) => {
+    asked.push(key)
+    if (key === 'fails') throw new Error('away')
+    return 'free'
+  }
+  const lookups = remembered({ plans })
+  expect([await lookups.plans!('a'), await lookups.plans!('a')]).toEqual(['free', 'free'])
+  await expect(lookups.plans!('fails')).rejects.toThrow('away')
+  expect([await lookups.plans!('b'), await lookups.plans!('a')]).toEqual([undefined, 'free'])
+  expect(asked).toEqual(['a', 'fails'])
 })
 
 it.each(['plans', 'plans=mysql:t', 'plans=postgres:a; DROP TABLE b'])('refuses --lookup %s', (lookup) => {

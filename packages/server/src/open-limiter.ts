@@ -4,7 +4,7 @@ import { type LivePolicy, openPolicy, type PolicyArchive } from 'sluice/policy'
 import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
-import { openLookups } from './lookups.ts'
+import { type LookupFunctions, openLookups } from './lookups.ts'
 import { examplePolicy } from './policy/place/example-policy.ts'
 import { archiveOf, openSource } from './policy/place/open-source.ts'
 import { documentOf } from './policy/rule-changes.ts'
@@ -21,6 +21,8 @@ export interface OpenLimiter {
   readonly archive: PolicyArchive | undefined
   /** What the limiter and the proxy share. It has no document while the built-in example stands in for it. */
   readonly policy: LivePolicy
+  /** What knows tiers by key; undefined without any. */
+  readonly lookups: LookupFunctions | undefined
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
   /** What is in force, for people. */
@@ -61,6 +63,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
     client,
     archive,
     policy,
+    lookups,
     isExampleInstead: isExample,
     policySource: () => (isExample() ? `the built-in example, as ${place()} could not be read` : place()),
   }

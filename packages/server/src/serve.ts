@@ -116,6 +116,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       limiter,
       archive,
       policy,
+      lookups: open.lookups,
       policySource: open.policySource,
       isWritable: () => archive !== undefined && isWritable(config.policy),
       reports,

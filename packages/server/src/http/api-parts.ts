@@ -6,6 +6,7 @@ import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ForwardedBy } from '../config/daemon-options.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
+import type { LookupFunctions } from '../lookups.ts'
 import type { MetricsPage } from '../metrics/daemon-metrics.ts'
 import type { KeptReports } from '../recent/fleet/open-reports.ts'
 import type { Live } from '../recent/live.ts'
@@ -35,6 +36,8 @@ export interface ApiParts {
   readonly archive: PolicyArchive | undefined
   /** That of the limiter. It has no document when the source has given none. */
   readonly policy: LivePolicy
+  /** What knows the tiers of keys; undefined where the daemon has none. */
+  readonly lookups: LookupFunctions | undefined
   /** What is in force, for people: also says when the built-in example stands in. */
   readonly policySource: () => string
   /** Whether a policy can be pushed, as far as that is known without trying. */

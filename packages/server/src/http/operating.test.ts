@@ -109,7 +109,10 @@ rules:
       decision: { allowed: false },
     })
     const wrong = expect.stringContaining('did you mean "pro"? known are free, ')
-    for (const body of [{ key: 'acme', tier: 'prp' }, { key: 'acme', tier: 'prp', rule: 'by-plan' }])
+    for (const body of [
+      { key: 'acme', tier: 'prp' },
+      { key: 'acme', tier: 'prp', rule: 'by-plan' },
+    ])
       expect(await call('POST', '/v1/explain', body)).toMatchObject({ status: 400, body: { detail: wrong } })
     const [unknown, none] = await Promise.all([
       call('GET', '/v1/keys/shop/by-plan/acme?tier=prp'),

@@ -7,6 +7,8 @@ import {
   memoryStore,
   type PolicyDocument,
 } from 'sluice'
+import { openPolicy } from 'sluice/policy'
+import type { LookupFunctions } from '../../lookups.ts'
 import { optionsOf } from '../../options-of.ts'
 import type { KeptRequest } from './request-ring.ts'
 
@@ -23,6 +25,8 @@ export interface Replayed {
 
 export interface ReplayOptions {
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What knows tiers by key; without it the default of a rule holds. */
+  readonly lookups?: LookupFunctions | undefined
   /** Requests between two turns of the event loop: the daemon decides meanwhile. */
   readonly sliceLength?: number
 }
@@ -31,18 +35,12 @@ export interface ReplayOptions {
 export async function replay(
   document: unknown,
   requests: readonly KeptRequest[],
-  { env, sliceLength = 50 }: ReplayOptions,
+  { env, lookups, sliceLength = 50 }: ReplayOptions,
 ): Promise<readonly Replayed[]> {
   const clock = replayClock(requests[0]?.atMs ?? 0)
   const store = memoryStore({ clock })
-  const limiter = await createLimiter({
-    policy: document as PolicyDocument,
-    store,
-    clock,
-    env,
-    replicas: 1,
-    denyCache: false,
-  })
+  const policy = await openPolicy(document as PolicyDocument, { env, clock, lookups })
+  const limiter = await createLimiter({ policy, store, clock, replicas: 1, denyCache: false })
   let subjects: readonly string[] = []
   limiter.on('decided', (event) => {
     subjects = event.subjects
@@ -64,6 +62,7 @@ export async function replay(
     return outcomes
   } finally {
     await limiter.close()
+    await policy.close()
     await store.close()
   }
 }

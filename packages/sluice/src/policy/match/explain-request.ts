@@ -46,7 +46,9 @@ export function explainRequest(rules: readonly RuleParts[], request: RequestView
       said.key(key, request, path.captured),
       ...(match.limits.fixed ? [fixedWords[match.limits.fixed]] : []),
       ...(share ? [`class ${share.class}, which is guaranteed ${share.guaranteed}`] : []),
-      ...(parts.tier?.namesNone(request, path.captured) ? [`${parts.tier.selector?.text} names no tier of the rule`] : []),
+      ...(parts.tier?.namesNone(request, path.captured)
+        ? [`${parts.tier.selector?.text} names no tier of the rule`]
+        : []),
       ...(override === 'in-force' ? ['limits from an override for this key'] : []),
       ...(override === 'pending' ? ['an override for this key is yet to begin'] : []),
       ...(override === 'expired' ? ['an override for this key has expired'] : []),

@@ -1,5 +1,5 @@
-import { CliError, wrongUse } from '../../cli-error.ts'
 import type { Decision } from '../../../shapes/decisions.ts'
+import { CliError, wrongUse } from '../../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { decisionLines } from '../../show/decision.ts'
 import { openTarget } from '../../target/open-target.ts'

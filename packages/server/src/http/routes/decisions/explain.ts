@@ -50,9 +50,16 @@ async function explainKey(
       const own = (isKnown ? tiers?.has(tier!) : tiers || met.length === 0) ? tier : undefined
       const mode = shapes.get(rule)?.mode ?? 'enforce'
       const from = keyOrigin(shapes.get(rule))
-      const nothing = { rule, mode, tier: own, cost: undefined, fixed: undefined, tierUnknown: false, decision: undefined }
-      if (!isMet)
-        return { ...nothing, matched: false, why: from, key: undefined, limits: [] }
+      const nothing = {
+        rule,
+        mode,
+        tier: own,
+        cost: undefined,
+        fixed: undefined,
+        tierUnknown: false,
+        decision: undefined,
+      }
+      if (!isMet) return { ...nothing, matched: false, why: from, key: undefined, limits: [] }
       const [inspection, decision] = await Promise.all([
         limiter.inspect(key, optionsOf({ rule, tier: own })),
         limiter.peek(key, optionsOf({ rule, tier: own, class: of })),

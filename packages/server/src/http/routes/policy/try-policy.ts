@@ -1,3 +1,5 @@
+import { type LookupFunctions, remembered } from '../../../lookups.ts'
+import { keyShapes } from '../../../policy/overrides/key-shapes.ts'
 import { compareReplays } from '../../../recent/replay/compare.ts'
 import { hideInDocument } from '../../../recent/replay/hide-in-document.ts'
 import { replay } from '../../../recent/replay/replay.ts'
@@ -25,18 +27,29 @@ export const tryPolicyRoute: Routes = ({ read }, parts) => {
     try {
       const requests = parts.ring.all()
       const [running, tried] = [parts.policy.document?.parsed, parsed].map((each) => hideInDocument(each, parts.hide))
+      const { env } = parts
+      const lookups = parts.lookups && remembered(parts.lookups)
       const outcomes = [
-        await replay(running!.document, requests, parts),
-        await replay(tried!.document, requests, parts),
+        await replay(running!.document, requests, { env, lookups }),
+        await replay(tried!.document, requests, { env, lookups }),
       ] as const
       return c.json({
         version: policy.version,
         inForce: parts.limiter.policy.status.version,
         ...compareReplays(requests, outcomes[0], outcomes[1], policy),
-        notes: tried!.notes,
+        notes: [...tried!.notes, ...unknownTiers(parsed, parts.lookups)],
       })
     } finally {
       isBusy = false
     }
   })
+}
+
+/** The rules of a document whose tiers are not known here, in words. */
+function unknownTiers(document: unknown, lookups: LookupFunctions = {}): readonly string[] {
+  const rules = [...keyShapes(document)].filter(([, { lookup }]) => lookup !== undefined && !(lookup in lookups))
+  return rules.map(
+    ([name, { lookup }]) =>
+      `The rule ${name} has the tiers of the lookup ${lookup}, which is not here: every key had the default. Start the daemon with --lookup ${lookup}=postgres:TABLE.`,
+  )
 }
