@@ -322,6 +322,14 @@ describe('the HTTP API', () => {
     expect((await send(`${daemon.url}/assets/..%2f..%2f..%2fpackage.json`, 'GET')).status).toBe(404)
   })
 
+  test('takes the parameters of its description, and no others', async () => {
+    expect((await call('GET', '/v1/keys/example/per-user/tiers?tier=pro')).status).toBe(200)
+    for (const path of ['/v1/keys/example/per-user/a?teir=pro', '/v1/policy?x', '/v1/rules?x=1', '/ready?strikt=true'])
+      expect([path, (await call('GET', path)).status]).toEqual([path, 400])
+    // Whoever probes may have parameters of its own.
+    expect((await send(`${daemon.url}/health?from=balancer`, 'GET')).status).toBe(200)
+  })
+
   test('every route of the description was held to it', () => {
     const untried = Object.entries(paths)
       .flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))

@@ -2,6 +2,8 @@ import type { Context, Hono } from 'hono'
 import { type NodeEnv, refuseOtherSites, refuseRebinding, type TokenCheck } from './access/access.ts'
 import { requirePage } from './access/session/page-access.ts'
 import type { ApiParts } from './api-parts.ts'
+import { checkQuery } from './input/read-query.ts'
+import { parametersOf } from './openapi/document.ts'
 import { problemResponse, toProblem } from './problem.ts'
 
 type Handler<Path extends string> = (c: Context<NodeEnv, Path>) => Response | Promise<Response>
@@ -48,10 +50,15 @@ export function createRouter(app: Hono<NodeEnv>, parts: ApiParts, side: Side): R
   const guardedBy = (...checks: readonly TokenCheck[]): GuardedRoutes => {
     const add =
       (method: string): AddRoute =>
-      (path, handler) =>
-        void app.on(method, path, answering(parts, path, checks, handler))
-    const all: AddRoute = (path, handler) => void app.all(path, answering(parts, path, checks, handler))
-    return { get: add('GET'), post: add('POST'), put: add('PUT'), delete: add('DELETE'), all }
+      (path, handler) => {
+        const known = parametersOf(method, path)
+        const handle: typeof handler = (c) => {
+          if (known !== undefined) checkQuery(c, known)
+          return handler(c)
+        }
+        app.on(method, path, answering(parts, path, checks, handle))
+      }
+    return { get: add('GET'), post: add('POST'), put: add('PUT'), delete: add('DELETE'), all: add('ALL') }
   }
   const absent: GuardedRoutes = { get() {}, post() {}, put() {}, delete() {}, all() {} }
   const on = (which: Side, ...checks: readonly TokenCheck[]): GuardedRoutes =>

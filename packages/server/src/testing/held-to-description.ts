@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { openApi } from '../http/openapi/document.ts'
 
 interface Operation {
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
   >
@@ -19,7 +20,10 @@ function resolved(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'))
 }
 
-/** Holds an exchange to the OpenAPI document: the route, the status, the media type and the body must be described. */
+/**
+ * Holds an exchange to the OpenAPI document: the route, its parameters, the status, the media type and the body must be
+ * described.
+ */
 export function hold(
   method: string,
   path: string,
@@ -35,6 +39,11 @@ export function hold(
   const described = operation!.responses[answer.status]
   expect(described, `${method} ${pathname} may answer ${answer.status}`).toBeDefined()
   seen.add(`${method} ${route} ${answer.status}`)
+  if (answer.status < 300)
+    for (const name of new URLSearchParams(path.split('?')[1]).keys())
+      expect(operation!.parameters, `${method} ${pathname} takes ${name}`).toContainEqual(
+        expect.objectContaining({ in: 'query', name }),
+      )
   if (requestBody !== undefined && typeof requestBody !== 'string' && answer.status < 300)
     valid(operation!.requestBody!.content['application/json']!.schema, requestBody)
   if (described!.content === undefined) return

@@ -1,4 +1,4 @@
-import { readFlag, readQuery } from '../input/read-query.ts'
+import { readFlag } from '../input/read-query.ts'
 import { readiness } from '../ready.ts'
 import type { Routes } from '../router.ts'
 
@@ -11,7 +11,7 @@ export const healthRoutes: Routes = (
 
   for (const path of ['/ready', '/readyz']) {
     open.get(path, async function ready(c) {
-      const strict = readFlag('strict', readQuery(c, 'strict').strict)
+      const strict = readFlag(c, 'strict')
       const isEnding = isDraining()
       const sources = dataSources?.health()
       const health = await readiness(isEnding, limiter.health(), proxy?.health(), sources)

@@ -8,14 +8,13 @@ import { PartAction, type Services, type Stats, type StoreStatus } from '../../s
 import { actorOf } from '../access/actor.ts'
 import type { ApiParts } from '../api-parts.ts'
 import { readBody, readText } from '../input/read-body.ts'
-import { readNumber, readQuery } from '../input/read-query.ts'
+import { readNumber } from '../input/read-query.ts'
 import { HttpProblem } from '../problem.ts'
 import type { Routes } from '../router.ts'
 
 /** `POST /v1/reports`: how the parts of a process stand, for fleets without Redis. Forgotten after ten seconds. */
 export const reportsRoute: Routes = ({ report }, { reports }) => {
   report.post('/v1/reports', async function receive(c) {
-    readQuery(c)
     const text = await readText(c, maxReportBytes)
     const report = readReport(text)
     if (report === undefined)
@@ -25,7 +24,6 @@ export const reportsRoute: Routes = ({ report }, { reports }) => {
   })
 
   report.delete('/v1/reports/:service/:replica', async function remove(c) {
-    readQuery(c)
     await reports.board.remove(c.req.param('service'), c.req.param('replica'), 0)
     return c.json({ removed: true })
   })
@@ -51,9 +49,8 @@ export const statsRoute: Routes = ({ read }, parts) => {
   const { limiter, reports, startedAt } = parts
   const lookAt = sharedLook(reports.readers)
   read.get('/v1/stats', async function report(c) {
-    const query = readQuery(c, 'top', 'service')
-    const top = readNumber('top', query.top, 10, 0, maxTop)
-    const service = query.service || limiter.policy.service
+    const top = readNumber(c, 'top', 10, 0, maxTop)
+    const service = c.req.query('service') || limiter.policy.service
     // So that a decision that this daemon has just made is included.
     await reports.sendOwn()
     const look = await lookAt(service)
@@ -69,7 +66,6 @@ export const statsRoute: Routes = ({ read }, parts) => {
   })
 
   read.get('/v1/services', async function services(c) {
-    readQuery(c)
     const { service } = limiter.policy
     return c.json({ service, ...(await servicesOf(reports.readers, service)) } satisfies Services)
   })
@@ -96,7 +92,6 @@ export const partActionsRoute: Routes = ({ admin }, parts) => {
   const whoIs = actorOf(parts)
 
   admin.post('/v1/parts/:replica/actions', async function order(c) {
-    readQuery(c)
     const wanted = await readBody(c, PartAction)
     const { shared } = reports
     if (shared === undefined) throw new HttpProblem(409, 'Actions reach processes through Redis, and there is none.')
@@ -130,14 +125,15 @@ function gone(): HttpProblem {
 /** `GET /v1/denials`: the last denials of all processes that report, and with `after` what came since. */
 export const denialsRoute: Routes = ({ read }, { live }) => {
   read.get('/v1/denials', function denials(c) {
-    const { after = '', rule, limit } = readQuery(c, 'after', 'rule', 'limit')
+    const { after = '', rule } = c.req.query()
+    const limit = readNumber(c, 'limit', 100, 1, 1000)
     live.wanted()
     const [epoch, number] = after.split('-')
     const seen = epoch === live.log.epoch ? Number(number) || 0 : 0
     const since = live.denials.since(seen)
     const chosen = since.filter((denial) => rule === undefined || denial.rule === rule)
     return c.json({
-      denials: chosen.slice(0, readNumber('limit', limit, 100, 1, 1000)),
+      denials: chosen.slice(0, limit),
       next: `${live.log.epoch}-${live.denials.added}`,
       missed: seen === 0 ? 0 : Math.max(0, live.denials.added - seen - since.length),
     } satisfies Denials)

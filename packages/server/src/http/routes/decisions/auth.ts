@@ -3,7 +3,6 @@ import type { Context } from 'hono'
 import type { RequestView } from 'sluice'
 import { clientAddress, limiterGuard, pathOf, queryOf } from 'sluice/http'
 import type { NodeEnv } from '../../access/access.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem, problemResponse } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 
@@ -37,9 +36,8 @@ export const authRoute: Routes = ({ proxies }, { limiter, ring, identity: option
   }
 
   proxies.all('/v1/auth', async function auth(c) {
-    const query = readQuery(c, 'deny', 'headers')
-    const deny = oneOf('deny', query.deny, denyStatuses)
-    const family = oneOf<HeaderFamily>('headers', query.headers, headerFamilies)
+    const deny = oneOf(c, 'deny', denyStatuses)
+    const family = oneOf(c, 'headers', headerFamilies)
     const answer = await decide(c, family).catch((error) => {
       // A client that sends contradicting headers must not make its proxy answer 500.
       if (error instanceof HttpProblem) return problemResponse(error)
@@ -52,11 +50,8 @@ export const authRoute: Routes = ({ proxies }, { limiter, ring, identity: option
   })
 }
 
-function oneOf<Choice extends string>(
-  name: string,
-  value: string | undefined,
-  choices: readonly Choice[],
-): Choice | undefined {
+function oneOf<Choice extends string>(c: Context, name: string, choices: readonly Choice[]): Choice | undefined {
+  const value = c.req.query(name)
   const found = choices.find((each) => each === value)
   if (value !== undefined && found === undefined)
     throw new HttpProblem(400, `${name} must be one of ${choices.join(', ')}.`)

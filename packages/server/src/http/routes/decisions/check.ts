@@ -10,7 +10,7 @@ import type { ApiParts } from '../../api-parts.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput, readInput } from '../../input/inputs.ts'
 import { readJson } from '../../input/read-body.ts'
-import { readFlag, readQuery } from '../../input/read-query.ts'
+import { readFlag } from '../../input/read-query.ts'
 import { madeInTime } from '../../listen/overload.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
@@ -31,16 +31,15 @@ async function answer(
   turns: DecisionTurns,
   answerTo: (decision: Decision) => DecisionAnswer,
 ): Promise<Response> {
-  const { mirror } = readQuery(c, 'mirror')
   const body = await readJson(c)
-  if (body.checks !== undefined && mirror !== undefined)
+  if (body.checks !== undefined && c.req.query('mirror') !== undefined)
     throw new HttpProblem(400, 'mirror cannot stand beside checks: one answer cannot have several statuses.')
   if (body.checks !== undefined) {
     const decideOne = (input: CheckInput) => decide(parts, input)
     return inPieces(await checkBatch(checksOf(body), parts.policy, parts.batches, decideOne))
   }
   const check = readInput(Check, body)
-  const isMirrored = check.mirror === true || readFlag('mirror', mirror)
+  const isMirrored = check.mirror === true || readFlag(c, 'mirror')
   const input = checkInput(check)
   const turn = turns.begin()
   if (turn !== undefined) await turn

@@ -10,14 +10,12 @@ import type { ApiParts } from '../../api-parts.ts'
 import { explanationJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 
 /** `POST /v1/explain`: which rules apply to a request or a key, why, and how they stand, without spending. */
 export const explainRoute: Routes = ({ read }, parts) => {
   read.post('/v1/explain', async function explain(c) {
-    readQuery(c)
     return c.json(explanationJson(await explained(c, parts)))
   })
 }

@@ -5,14 +5,12 @@ import { Reserve, Settle } from '../../../shapes/decisions.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { madeInTime } from '../../listen/overload.ts'
 import type { Routes } from '../../router.ts'
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
 export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
   decide.post('/v1/reserve', async function reserve(c) {
-    readQuery(c)
     const body = await readBody(c, Reserve)
     const { kind = 'reserve', id, ttl } = body
     const input = checkInput(body)
@@ -32,7 +30,6 @@ export const holdRoutes: Routes = ({ decide }, { limiter, policy, ring }) => {
   })
 
   decide.post('/v1/settle', async function settle(c) {
-    readQuery(c)
     const { id, actual, ...body } = await readBody(c, Settle)
     const input = checkInput(body)
     const { rule } = optionsOf(input)

@@ -5,7 +5,6 @@ import { Block } from '../../../shapes/decisions.ts'
 import { actorOf } from '../../access/actor.ts'
 import { keyInPath } from '../../input/key-path.ts'
 import { readBody } from '../../input/read-body.ts'
-import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 
 const prefix = '/v1/keys/'
@@ -18,7 +17,7 @@ export const keyRoutes: Routes = ({ admin, read }, parts) => {
   const whoIs = actorOf(parts)
 
   read.get(`${prefix}*`, async function inspect(c) {
-    const { tier } = readQuery(c, 'tier')
+    const tier = c.req.query('tier')
     const { rule, key } = keyInPath(c, prefix, limiter)
     checkKey(policy.current, key, rule)
     const inspection = await limiter.inspect(key, { rule, ...(tier === undefined ? {} : { tier }) })
@@ -33,7 +32,6 @@ export const keyRoutes: Routes = ({ admin, read }, parts) => {
   })
 
   admin.delete(`${prefix}*`, async function reset(c) {
-    readQuery(c)
     const { rule, key, readable } = keyInPath(c, prefix, limiter)
     checkKey(policy.current, key, rule)
     const before = await limiter.inspect(key, { rule })
@@ -85,7 +83,6 @@ export const blockRoutes: Routes = ({ admin }, parts) => {
   const whoIs = actorOf(parts)
 
   admin.put(`${blocks}*`, async function block(c) {
-    readQuery(c)
     const { for: length } = await readBody(c, Block)
     const { rule, key, readable } = keyInPath(c, blocks, limiter)
     checkKey(policy.current, key, rule)
@@ -95,7 +92,6 @@ export const blockRoutes: Routes = ({ admin }, parts) => {
   })
 
   admin.delete(`${blocks}*`, async function unblock(c) {
-    readQuery(c)
     const { rule, key, readable } = keyInPath(c, blocks, limiter)
     checkKey(policy.current, key, rule)
     const unblocked = await limiter.unblock(key, { rule })

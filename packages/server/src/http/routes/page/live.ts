@@ -1,5 +1,4 @@
 import type { LiveEntry } from '../../../shapes/page.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 
@@ -13,7 +12,7 @@ const maxLag = 64
  */
 export const liveRoute: Routes = ({ read }, { live, limiter, page, reports, startedAt, isDraining }) => {
   read.get('/v1/live', function stream(c) {
-    const { after } = readQuery(c, 'after')
+    const after = c.req.query('after')
     if (live.isFull) throw new HttpProblem(503, 'Too many are watching already.')
     if (isDraining()) throw new HttpProblem(503, 'The daemon is ending.')
     let close = (): void => {}

@@ -1,7 +1,6 @@
 import { fleetRules, refusedKeys, replicasOf } from '../../../recent/overview.ts'
 import { sharedFor } from '../../../recent/shared-for.ts'
 import type { Overview } from '../../../shapes/page.ts'
-import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 import { policyStatus, storeStatus } from '../reports.ts'
 
@@ -16,7 +15,6 @@ export const overviewRoute: Routes = ({ read }, parts) => {
     refusedKeys(fleetRules(live, counter, keysPerRule), limiter, live.denials, topRefused),
   )
   read.get('/v1/overview', async function overview(c) {
-    readQuery(c)
     const outage = live.outages.current
     const own = counter.stats()
     const [store, refused] = await Promise.all([storeStatus(limiter), refusedNow()])

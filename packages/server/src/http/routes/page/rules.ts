@@ -6,7 +6,6 @@ import { stepMs } from '../../../recent/rule-history.ts'
 import { sharedFor } from '../../../recent/shared-for.ts'
 import type { RuleDetails, RuleSummary } from '../../../shapes/page.ts'
 import type { ApiParts } from '../../api-parts.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 
@@ -24,14 +23,12 @@ export const rulesRoute: Routes = ({ read }, parts) => {
   const statsNow = sharedFor(sharedMs, () => statsByRule(parts, leadingAmong))
 
   read.get('/v1/rules', async function list(c) {
-    readQuery(c)
     const stats = statsNow()
     const rules = [...(await describe()).values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
 
   read.get('/v1/rules/:name', async function one(c) {
-    readQuery(c)
     const rule = (await describe()).get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)
     const stats = statsByRule(parts, maxSubjects, rule.name).get(rule.name)

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { SignIn } from '../../../shapes/page.ts'
 import type { OpenSession } from '../../access/session/sessions.ts'
 import { readBody } from '../../input/read-body.ts'
-import { readQuery } from '../../input/read-query.ts'
 import type { Routes } from '../../router.ts'
 
 /** `/v1/session`: signing in to the page with a one-time code or the token, and signing out. */
@@ -14,12 +13,10 @@ export const sessionRoutes: Routes = ({ page, read }, { page: access }) => {
   }
 
   page.get('/v1/session', function state(c) {
-    readQuery(c)
     return c.json(stateOf(c.env.incoming, access.sessionOf(c.env.incoming)))
   })
 
   page.post('/v1/session', async function signIn(c) {
-    readQuery(c)
     const { secret } = await readBody(c, SignIn)
     const { cookie, session } = access.signIn(c.env.incoming, secret)
     c.header('set-cookie', cookie)
@@ -27,13 +24,11 @@ export const sessionRoutes: Routes = ({ page, read }, { page: access }) => {
   })
 
   page.delete('/v1/session', function signOut(c) {
-    readQuery(c)
     c.header('set-cookie', access.signOut(c.env.incoming))
     return c.json(stateOf(c.env.incoming, undefined))
   })
 
   read.post('/v1/session/code', function code(c) {
-    readQuery(c)
     return c.json(access.issueCode(access.personOf(c.env.incoming)!))
   })
 }

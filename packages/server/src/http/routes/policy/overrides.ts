@@ -4,7 +4,6 @@ import { Override } from '../../../shapes/policy.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { keyInPath, type PathKey } from '../../input/key-path.ts'
 import { readBody } from '../../input/read-body.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { GuardedRoutes } from '../../router.ts'
 import type { PolicyPusher } from './push-policy.ts'
@@ -17,7 +16,6 @@ const prefix = '/v1/policy/overrides/'
  */
 export function overrideRoutes(admin: GuardedRoutes, parts: ApiParts, pusher: PolicyPusher): void {
   admin.put(`${prefix}*`, async function override(c) {
-    readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const body = await readBody(c, Override)
     const until = endOf(body.until, Date.now())
@@ -31,7 +29,6 @@ export function overrideRoutes(admin: GuardedRoutes, parts: ApiParts, pusher: Po
   })
 
   admin.delete(`${prefix}*`, async function removeOverride(c) {
-    readQuery(c)
     const asked = keyInPath(c, prefix, parts.limiter)
     const make = (): unknown => {
       if (writtenFor(parts.policy.document?.parsed, asked.rule, asked.key).override === null)

@@ -10,7 +10,7 @@ import { documentOf } from '../../../policy/rule-changes.ts'
 import { type Difference, type PolicyVersions, Rollback } from '../../../shapes/policy.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import { parseJson, readBody, readText } from '../../input/read-body.ts'
-import { readFlag, readNumber, readQuery } from '../../input/read-query.ts'
+import { readFlag, readNumber } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 import { policyStatus } from '../reports.ts'
@@ -28,7 +28,6 @@ export const policyRoutes: Routes = ({ admin, read }, parts) => {
   overrideRoutes(admin, parts, pusher)
 
   read.get('/v1/policy', async function current(c) {
-    readQuery(c)
     const { service, rules } = limiter.policy
     const standing = await standingOf(parts)
     const readOnly = readOnlyReason(parts)
@@ -47,12 +46,11 @@ export const policyRoutes: Routes = ({ admin, read }, parts) => {
   })
 
   read.post('/v1/policy/validate', async function check(c) {
-    readQuery(c)
     return c.json(await tried(parts, await readDocument(c), c.req.raw.signal))
   })
 
   admin.put('/v1/policy', async function push(c) {
-    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
+    const isDryRun = readFlag(c, 'dryRun')
     const document = await readDocument(c)
     if (isDryRun) return c.json({ ...(await triedPush(parts, document, c.req.raw.signal)), pushed: false })
     return c.json(await pusher.push(c, () => document, { what: 'policy.push' }))
@@ -61,7 +59,7 @@ export const policyRoutes: Routes = ({ admin, read }, parts) => {
   /** Versions never change, so each is compared once. */
   const summaries = new Map<string, ReturnType<typeof versionSummary>>()
   read.get('/v1/policy/versions', async function versions(c) {
-    const limit = readNumber('limit', readQuery(c, 'limit').limit, 20, 1, maxVersions)
+    const limit = readNumber(c, 'limit', 20, 1, maxVersions)
     // One more, so that the oldest of them can be compared too.
     const history = await writable(parts).history(limit + 1)
     const entries = parts.audit.newest(Number.POSITIVE_INFINITY)
@@ -80,7 +78,6 @@ export const policyRoutes: Routes = ({ admin, read }, parts) => {
   })
 
   read.get('/v1/policy/versions/:revision', async function version(c) {
-    readQuery(c)
     const given = c.req.param('revision')
     if (!/^\d+$/.test(given)) throw new HttpProblem(404, `${JSON.stringify(given)} is no revision; they are numbers.`)
     const found = await versionOf(writable(parts), Number(given))
@@ -88,7 +85,7 @@ export const policyRoutes: Routes = ({ admin, read }, parts) => {
   })
 
   admin.post('/v1/policy/rollback', async function rollback(c) {
-    const isDryRun = readFlag('dryRun', readQuery(c, 'dryRun').dryRun)
+    const isDryRun = readFlag(c, 'dryRun')
     const archive = writable(parts)
     const { revision } = await readBody(c, Rollback)
     const target = revision === undefined ? (await archive.history(2))[1] : await versionOf(archive, revision)
@@ -132,7 +129,6 @@ async function versionOf(archive: PolicyArchive, revision: number): Promise<Poli
 export const policySchemaRoute: Routes = ({ read }) => {
   let schema: string | undefined
   read.get('/v1/policy/schema', function answer(c) {
-    readQuery(c)
     schema ??= readFileSync(createRequire(import.meta.url).resolve('sluice/policy.schema.json'), 'utf8')
     return c.body(schema, 200, { 'content-type': 'application/schema+json', 'cache-control': 'private, max-age=300' })
   })

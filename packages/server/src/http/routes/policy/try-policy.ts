@@ -3,7 +3,6 @@ import { keyShapes } from '../../../policy/overrides/key-shapes.ts'
 import { compareReplays } from '../../../recent/replay/compare.ts'
 import { hideInDocument } from '../../../recent/replay/hide-in-document.ts'
 import { replay } from '../../../recent/replay/replay.ts'
-import { readQuery } from '../../input/read-query.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 import { readDocument } from './policy.ts'
@@ -16,7 +15,6 @@ import { checked } from './push-policy.ts'
 export const tryPolicyRoute: Routes = ({ read }, parts) => {
   let isBusy = false
   read.post('/v1/policy/try', async function tryPolicy(c) {
-    readQuery(c)
     const document = await readDocument(c)
     const { policy, parsed } = await checked(parts, document, c.req.raw.signal)
     if (policy.service !== parts.limiter.policy.service)
