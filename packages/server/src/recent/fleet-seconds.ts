@@ -52,13 +52,15 @@ export class FleetSeconds {
     const offset = known?.offset ?? Math.floor((nowMs - ageMs) / 1000) - second
     const present = Math.floor(nowMs / 1000)
     const oldest = second - Math.min(recent.length, mostAtOnce) + 1
-    for (let each = Math.max(oldest, (known?.upTo ?? oldest - 1) + 1); each < second; each++) {
+    // Its seconds begin within ours, so that one that is whole there may not be here; it counts with the next report.
+    const end = Math.min(second, present - offset)
+    for (let each = Math.max(oldest, (known?.upTo ?? oldest - 1) + 1); each < end; each++) {
       const [allowed = 0, denied = 0, degraded = 0] = recent[recent.length - 1 - (second - each)] ?? []
       const at = each + offset
       // A process that numbers its seconds wrongly cannot fill the memory.
-      if (at < present && at >= present - keptSeconds) this.#count(at, allowed, denied, degraded)
+      if (at >= present - keptSeconds) this.#count(at, allowed, denied, degraded)
     }
-    const upTo = Math.max(known?.upTo ?? 0, second - 1)
+    const upTo = Math.max(known?.upTo ?? 0, end - 1)
     this.#replicas.set(replica, { offset, upTo, heardMs: nowMs - ageMs })
   }
 
