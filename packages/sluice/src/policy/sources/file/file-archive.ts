@@ -12,10 +12,15 @@ export function fileArchive(file: string): PolicyArchive {
   const extension = extname(file) || '.yaml'
 
   async function revisions(): Promise<number[]> {
-    const names = await readdir(folder).catch(() => [])
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
     return names
-      .filter((name) => /^[1-9]\d{0,14}\.\w+$/.test(name))
-      .map((name) => Number.parseInt(name, 10))
+      .filter((name) => name.endsWith(extension))
+      .map((name) => name.slice(0, -extension.length))
+      .filter((stem) => /^[1-9]\d{0,14}$/.test(stem))
+      .map(Number)
       .sort((a, b) => b - a)
   }
 

@@ -133,6 +133,12 @@ describe('filePolicy', () => {
     expect((await readdir(folder)).sort()).toEqual(['sluice.yaml', 'sluice.yaml.history'])
   })
 
+  it('keeps the versions of a file with any ending', async () => {
+    const { archive } = filePolicy(join(folder, 'sluice.yaml-next'))
+    for (const revision of [1, 2, 3]) expect(await archive.push(text(`v${revision}`))).toBe(revision)
+    expect((await archive.history(10)).map(({ revision }) => revision)).toEqual([3, 2, 1])
+  })
+
   it('lets only one of several push after the same revision', async () => {
     const { archive } = filePolicy(join(folder, 'sluice.yaml'))
     await archive.push(text('v0'))
