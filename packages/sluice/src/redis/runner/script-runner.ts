@@ -14,7 +14,6 @@ import type { ReadCall } from './read-call.ts'
 import type { ScriptCall } from './script-call.ts'
 import { SendWindow } from './send-window.ts'
 import { microsecondsOf, ServerTime } from './server-time.ts'
-import { Unanswered } from './unanswered.ts'
 
 /** How often a call may be sent again because the server said it was too late by its clock and so did nothing. */
 const maxAttempts = 5
@@ -53,7 +52,6 @@ export class ScriptRunner {
   #generation = 0
   /** By node and script: the call that brings the script to the node. */
   readonly #loading = new SingleFlight<string, Buffer>()
-  readonly #unanswered = new Unanswered()
   readonly #failing = new FailingCalls()
   #attempted = false
 
@@ -106,8 +104,8 @@ export class ScriptRunner {
 
   #whyLate({ slot, askedMs, sentMs }: Flight, deadlineMs: number, readMs: number): StoreError {
     // Without a connection it is the server that is not there.
-    const owedMs = this.#attempted ? this.#nodeOf(slot).window.owedMs(readMs) : Infinity
-    return lateFailure({ askedMs, sentMs, deadlineMs }, readMs, owedMs)
+    const oldestMs = this.#attempted ? this.#nodeOf(slot).window.oldestMs : -Infinity
+    return lateFailure({ askedMs, sentMs, deadlineMs }, readMs, readMs - oldestMs)
   }
 
   /** Ends a call and returns it; undefined when it has ended before. */
@@ -142,19 +140,20 @@ export class ScriptRunner {
     if (call === undefined || sentMs >= call.deadlineMs) return
     const { time, window } = this.#nodeOf(slot)
     const known = time.at(sentMs) === undefined ? lastTime : time
-    const ended = this.#sent(flight, window, call.keys.length, sentMs)
+    flight.sentMs = Math.min(flight.sentMs, sentMs)
+    const sent = window.sent(call.keys.length, sentMs)
     const deadlineMs = Math.min(call.deadlineMs, this.#givenUpMs())
     // Without the server's time the deadline is 0: the script then only answers with its time.
     const deadlineUs = Math.floor((known?.at(deadlineMs) ?? 0) * 1000)
     const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
     const replied = (reply: Buffer): void => {
       window.replied(this.#clock.monotonic() - sentMs)
-      ended()
+      window.ended(sent)
       this.#replied(flight, call, attempt, time, sentMs, reply)
     }
     const failed = (error: unknown): void => {
       this.#failInTurn(flight, redisFailure(error, call.script.source))
-      ended()
+      window.ended(sent)
     }
     this.#connection
       .run(call.script, call.keys, args)
@@ -199,11 +198,12 @@ export class ScriptRunner {
     const sentMs = this.#clock.monotonic()
     if (call === undefined || sentMs >= call.deadlineMs) return
     const { time, window } = this.#nodeOf(slot)
-    const ended = this.#sent(flight, window, call.keys.length, sentMs)
+    flight.sentMs = Math.min(flight.sentMs, sentMs)
+    const sent = window.sent(call.keys.length, sentMs)
     // Where the time is known well enough, no second command reads it.
     const latestMs = time.latestAt(sentMs)
     const received = (values: unknown, nowUs: number): void => {
-      ended()
+      window.ended(sent)
       const isOpen = flight.call !== undefined
       try {
         if (!(nowUs > 0) || !Array.isArray(values) || values.length !== call.keys.length)
@@ -217,7 +217,7 @@ export class ScriptRunner {
     }
     const failed = (error: unknown): void => {
       this.#failInTurn(flight, redisFailure(error))
-      ended()
+      window.ended(sent)
     }
     const clock = latestMs === undefined ? this.#connection.command(['TIME'], {}) : undefined
     const values = this.#connection.command(['MGET', ...call.keys], { bytes: true })
@@ -225,23 +225,14 @@ export class ScriptRunner {
     else Promise.all([values, clock]).then(([found, read]) => received(found, microsecondsOf(read)), failed)
   }
 
-  /** Notes that a call was sent; the returned function, that it has its reply or will never have one. */
-  #sent(flight: Flight, window: SendWindow, keys: number, nowMs: number): () => void {
-    flight.sentMs = Math.min(flight.sentMs, nowMs)
-    const sent = this.#unanswered.add(nowMs)
-    const inWindow = window.sent(keys, nowMs)
-    return () => {
-      this.#unanswered.remove(sent)
-      window.ended(keys, inWindow)
-    }
-  }
-
   /**
    * When the connection will be given up, at the earliest, because the oldest call is not answered. All calls fail with
    * it, before their own deadlines; a server that wakes up after that must not run them.
    */
   #givenUpMs(): number {
-    return this.#unanswered.oldestMs + this.#socketTimeoutMs
+    let oldestMs = Infinity
+    for (const { window } of this.#nodes.values()) oldestMs = Math.min(oldestMs, window.oldestMs)
+    return oldestMs + this.#socketTimeoutMs
   }
 
   #run(call: ScriptCall, slot: number, args: readonly RedisArgument[]): Promise<Buffer> {

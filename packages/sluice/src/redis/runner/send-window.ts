@@ -1,5 +1,4 @@
 import { LinkedQueue } from '../../core/linked-queue.ts'
-import { type SentCall, Unanswered } from './unanswered.ts'
 
 /**
  * Most keys of calls in flight to one server: tens of milliseconds of its time. With more, calls would miss their
@@ -7,9 +6,22 @@ import { type SentCall, Unanswered } from './unanswered.ts'
  */
 export const maxKeysInFlight = 8192
 
-/** Bounds what is in flight to one server. Calls beyond that wait in this process, in their order. */
+/** How many calls that are over may stay in the list: removing each by itself would cost more than the space. */
+const maxOver = 512
+
+/** A call that was sent. */
+interface SentCall {
+  readonly keys: number
+  readonly sentMs: number
+  isOver: boolean
+}
+
+/** The calls in flight to one server, and their bound. Calls beyond that wait in this process, in their order. */
 export class SendWindow {
-  readonly #unanswered = new Unanswered()
+  /** In the order of sending, in which nearly all are answered. */
+  #calls: SentCall[] = []
+  /** Calls before this one are over. */
+  #head = 0
   readonly #waiting = new LinkedQueue<() => void>()
   #keys = 0
   #tookMs = 0
@@ -23,9 +35,11 @@ export class SendWindow {
     this.#waiting.push(send)
   }
 
-  sent(keys: number, nowMs: number): SentCall {
+  sent(keys: number, sentMs: number): SentCall {
+    const call = { keys, sentMs, isOver: false }
     this.#keys += keys
-    return this.#unanswered.add(nowMs)
+    this.#calls.push(call)
+    return call
   }
 
   /** How long the last reply took: until it was read here. */
@@ -38,14 +52,19 @@ export class SendWindow {
   }
 
   /** A call has its reply, or will never have one. */
-  ended(keys: number, call: SentCall): void {
-    this.#unanswered.remove(call)
-    this.#keys -= keys
+  ended(call: SentCall): void {
+    call.isOver = true
+    this.#keys -= call.keys
+    while (this.#calls[this.#head]?.isOver) this.#head++
+    if (this.#head > maxOver) {
+      this.#calls = this.#calls.slice(this.#head)
+      this.#head = 0
+    }
     while (this.#keys < maxKeysInFlight && this.#waiting.size > 0) this.#waiting.shift()!()
   }
 
-  /** For how long the server has owed the oldest reply; 0 when it owes none. */
-  owedMs(nowMs: number): number {
-    return Math.max(0, nowMs - this.#unanswered.oldestMs)
+  /** When the oldest call was sent that has no reply; `Infinity` without any. */
+  get oldestMs(): number {
+    return this.#calls[this.#head]?.sentMs ?? Infinity
   }
 }
