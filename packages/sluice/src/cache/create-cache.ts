@@ -3,8 +3,7 @@ import { namespaceOf } from '../redis/namespaces.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { useRedis } from '../redis/use-redis.ts'
 import type { Cache } from './cache.ts'
-import { maxKeys, maxScopes } from './l1/l1.ts'
-import { RedisLink } from './link/redis-link.ts'
+import { type CacheLink, linkTo } from './l2/cache-link.ts'
 import { type CommonCacheOptions, type ResolvedOptions, resolveOptions } from './options.ts'
 import { TwoLevelCache } from './two-level-cache.ts'
 
@@ -24,15 +23,14 @@ export interface CacheOptions extends CommonCacheOptions {
  */
 export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   const resolved = resolveOptions(options)
-  const link = options.redis && linkTo(options.redis, resolved)
+  const link = options.redis && linkOf(options.redis, resolved)
   const cache = new TwoLevelCache(resolved, link, () => endReport())
   const endReport = reportPart(options.redis, { kind: 'cache', name: cache.name, stats: () => cache.stats() })
   await cache.ready()
   return cache
 }
 
-function linkTo(handle: RedisHandle, { name, clock, fillLockMs: lockMs, proofMs }: ResolvedOptions): RedisLink {
-  const { redis, service, prefix: start, release } = useRedis(handle, 'createCache.redis')
-  const prefix = namespaceOf('cache', service, start, name)
-  return new RedisLink(redis, { prefix, maxKeys, maxScopes, lockMs, proofMs, clock, release })
+function linkOf(handle: RedisHandle, options: ResolvedOptions): CacheLink {
+  const { redis, service, prefix, release } = useRedis(handle, 'createCache.redis')
+  return linkTo(redis, namespaceOf('cache', service, prefix, options.name), options, release)
 }

@@ -58,7 +58,7 @@ test('a process that starts while the log is full reads it in pages, and knows a
 })
 
 test('the log expires when nobody uses it, and forgets old invalidations while it is used', async () => {
-  const [a, b] = await caches({}, {})
+  const [a, b] = await caches({ redisDeadline: '2s' }, { redisDeadline: '2s' })
   const log = logOf(a!)
   await a!.set(keys.row('kept'), 1, { tags: ['t'] })
   await a!.invalidate([tag('t'), keys.row(1)])
@@ -71,7 +71,7 @@ test('the log expires when nobody uses it, and forgets old invalidations while i
   }
   expect(await server.cli('ZRANGE', `${log}!scopes`, '0', '-1')).toEqual(['t:other0', 't:other1'])
   expect(await b!.get(keys.row('kept'))).toBeUndefined()
-  const [c] = await caches({ name: a!.name })
+  const [c] = await caches({ name: a!.name, redisDeadline: '2s' })
   expect(await c!.get(keys.row('kept'))).toBeUndefined()
 })
 

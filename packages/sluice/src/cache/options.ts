@@ -4,7 +4,7 @@ import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { KeyPart } from '../core/key.ts'
 import { systemClock } from '../runtime/system-clock.ts'
-import type { FetchContext } from './cache.ts'
+import type { FetchContext, LookupOptions } from './cache.ts'
 import { type EntryOptions, type EntryRules, readEntryOptions } from './keys/key-spec.ts'
 import { type Codec, taggedCodec } from './values/codec.ts'
 
@@ -151,4 +151,12 @@ export function resolveOptions(options: CommonCacheOptions): ResolvedOptions {
     clock: given.clock ?? systemClock(),
     random: given.random ?? Math.random,
   }
+}
+
+/** Checks the arguments of a lookup and reads its options. */
+export function readLookup<T>(fetch: unknown, options: LookupOptions<T> | undefined): EntryRules | undefined {
+  if (typeof fetch !== 'function') throw invalidOption('fetch', fetch, 'pass a function that reads the value')
+  if (options?.signal != null && typeof options.signal.throwIfAborted !== 'function')
+    throw invalidOption('lookup.signal', options.signal, 'pass an AbortSignal')
+  return options && readEntryOptions(options as LookupOptions<never>, 'lookup', ['signal', 'forceFresh'])
 }

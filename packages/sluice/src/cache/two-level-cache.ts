@@ -1,27 +1,22 @@
-import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
 import { type CloseOptions, closeInTime, closeWithinMs, type PartHealth } from '../runtime/part.ts'
 import { untilAborted } from '../runtime/until-aborted.ts'
 import type { Cache, CacheResult, FetchMany, InvalidateOptions, InvalidationTargets, LookupOptions } from './cache.ts'
+import { Changes } from './changes.ts'
 import type { CacheEvents } from './events.ts'
-import type { Fetch, FromResult, LookupResult } from './flights/flight.ts'
+import { cached, type Fetch, type FromResult, type LookupResult } from './flights/flight.ts'
 import { Flights } from './flights/flights.ts'
-import { invalidateScopes, notConfirmed, readInvalidation } from './invalidate-scopes.ts'
-import { type CacheKey, DefinedKey } from './keys/cache-key.ts'
-import { type EntryOptions, readEntryOptions } from './keys/key-spec.ts'
-import { keyOf } from './keys/plain-key.ts'
+import { type CacheKey, DefinedKey, keyOf } from './keys/cache-key.ts'
+import type { EntryOptions } from './keys/key-spec.ts'
 import { type Entry, isEarly } from './l1/entry.ts'
 import { L1 } from './l1/l1.ts'
-import { makeEntry } from './l1/make-entry.ts'
+import type { CacheLink } from './l2/cache-link.ts'
 import { L2 } from './l2/l2.ts'
-import type { CacheLink } from './link/cache-link.ts'
-import { readLookup, UnusedArguments } from './lookup-arguments.ts'
 import { CacheMonitor } from './monitor.ts'
-import type { ResolvedOptions } from './options.ts'
+import { type ResolvedOptions, readLookup } from './options.ts'
 import { inPortions } from './portions.ts'
 import { readMany } from './read-many.ts'
 import type { CacheStats } from './stats.ts'
-import { toResult } from './to-result.ts'
 import { warmUp } from './warm-up.ts'
 
 /** How many keys are looked up at a time. */
@@ -52,7 +47,9 @@ export class TwoLevelCache implements Cache {
   readonly #l1: L1
   readonly #l2: L2 | undefined
   readonly #flights: Flights
-  readonly #arguments = new UnusedArguments()
+  readonly #changes: Changes
+  /** Options that were checked by a hit, which does not use them. */
+  readonly #checked = new WeakSet<object>()
   readonly #afterClose: (() => Promise<void>) | undefined
   #closed = false
   #closing: Promise<void> | undefined
@@ -61,9 +58,10 @@ export class TwoLevelCache implements Cache {
     this.name = options.name
     this.#afterClose = afterClose
     this.#options = options
-    this.#l1 = new L1(options, link)
+    this.#l1 = new L1(options, link?.redis)
     this.#l2 = link && new L2(this.#l1, link, options, this.#monitor)
     this.#flights = new Flights(this.#l1, this.#l2, options, this.#monitor)
+    this.#changes = new Changes(this.#l1, this.#l2, this.#flights, options, this.#monitor)
     if (this.#l2 !== undefined && options.warmUp !== undefined && Object.keys(options.fetchers).length > 0)
       this.#l2.log.onLost = (sameLog) => {
         if (!sameLog && !this.#closed) void this.warm()
@@ -90,8 +88,7 @@ export class TwoLevelCache implements Cache {
     try {
       const key = this.#keyOf(given)
       const entry = this.#fresh(key, fetch, options)
-      if (entry !== undefined)
-        return Promise.resolve(toResult<T>({ value: entry.value, entry, stale: false, from: 'memory' }, this.#l1))
+      if (entry !== undefined) return Promise.resolve(this.#toResult(cached(entry, false, 'memory')))
       return this.#below(key, fetch, options, this.#pickResult) as Promise<CacheResult<T>>
     } catch (error) {
       return Promise.reject(error)
@@ -120,46 +117,25 @@ export class TwoLevelCache implements Cache {
 
   async getMany<T = unknown>(given: readonly (CacheKey | string)[]): Promise<(CacheResult<T> | undefined)[]> {
     const keys = given.map((key) => this.#keyOf(key))
-    const answers = keys.map((key) => {
+    const results = keys.map((key) => {
       const entry = this.#hit(key)
-      return entry && toResult<T>({ value: entry.value, entry, stale: false, from: 'memory' }, this.#l1)
+      return entry && cached(entry, false, 'memory')
     })
-    const missing = keys.flatMap((_, index) => (answers[index] === undefined ? [index] : []))
-    if (missing.length === 0) return answers
-    const below = missing.map((index) => keys[index]!)
-    for (const [at, read] of (await readMany(this.#l1, this.#l2, this.#options, below)).entries()) {
-      if (read === undefined) {
-        this.#monitor.count.misses += 1
-        continue
-      }
-      const { entry, stale, from } = read
-      this.#monitor.hit(below[at]!.spec.name, from, stale)
-      answers[missing[at]!] = toResult<T>({ value: entry.value, entry, stale, from }, this.#l1)
-    }
-    return answers
+    const missing = keys.filter((_, index) => results[index] === undefined)
+    const below = missing.length === 0 ? [] : await readMany(this.#l1, this.#l2, this.#options, missing)
+    let next = 0
+    return keys.map((key, index) => {
+      const known = results[index]
+      if (known !== undefined) return this.#toResult<T>(known)
+      const read = below[next++]
+      if (read !== undefined) return this.#toResult<T>(this.#counted(key, read))
+      this.#monitor.count.misses += 1
+      return undefined
+    })
   }
 
-  async set<T>(given: CacheKey | string, value: T, options?: EntryOptions<T>): Promise<void> {
-    const key = this.#keyOf(given)
-    const rules = options && readEntryOptions(options as never, 'set')
-    const l1 = this.#l1
-    const source = { value, rules, stamp: undefined, fetchMs: 0 }
-    const made = makeEntry(key, source, l1.nowMs(), this.#options, this.#monitor)
-    if (made === undefined) {
-      throw new SluiceError('SLUICE_INVALID_OPTION', `the value of ${key.spec.name} cannot be cached, or is too large`)
-    }
-    const { entry } = made
-    const { message, id } = this.#l2
-      ? await this.#l2.set(key.encoded, made.write(), made.keepMs).catch((error) => {
-          throw notConfirmed(`set ${key.spec.name}`, error)
-        })
-      : { message: this.#l1.invalidateAlone([key.scope]), id: 0 }
-    Object.assign(entry, { generation: message.generation, sequence: message.sequence, id })
-    // An invalidation that was rejected meanwhile is later than this set.
-    const validity = l1.view.judge(entry)
-    if (validity !== 'valid' || this.#l2?.isUnsent(entry)) return
-    l1.keep(entry, validity)
-    this.#flights.replace(key.encoded, entry)
+  async set<T>(key: CacheKey | string, value: T, options?: EntryOptions<T>): Promise<void> {
+    return this.#changes.set(this.#keyOf(key), value, options as EntryOptions<never>)
   }
 
   async setMany<T>(
@@ -170,32 +146,18 @@ export class TwoLevelCache implements Cache {
     for (const each of settled) if (each.status === 'rejected') throw each.reason
   }
 
-  invalidate(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
-    return this.#invalidate('invalidate', target, options)
+  async invalidate(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
+    this.#assertOpen()
+    return this.#changes.invalidate('invalidate', target, options)
   }
 
-  expire(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
-    return this.#invalidate('expire', target, options)
-  }
-
-  async #invalidate(
-    method: 'invalidate' | 'expire',
-    target: InvalidationTargets,
-    options: InvalidateOptions,
-  ): Promise<{ readonly sent: boolean }> {
-    const request = readInvalidation(method, target, options)
-    if (this.#closed) throw closed()
-    return request.scopes.length === 0
-      ? { sent: true }
-      : invalidateScopes(
-          { options: this.#options, monitor: this.#monitor, l1: this.#l1, l2: this.#l2, flights: this.#flights },
-          request,
-        )
+  async expire(target: InvalidationTargets, options: InvalidateOptions = {}): Promise<{ readonly sent: boolean }> {
+    this.#assertOpen()
+    return this.#changes.invalidate('expire', target, options)
   }
 
   async warm(options: Parameters<Cache['warm']>[0] = {}): ReturnType<Cache['warm']> {
-    checkOptionNames('warm', options, ['top', 'within', 'concurrency'])
-    if (this.#closed) throw closed()
+    this.#assertOpen()
     return warmUp(options, this.#options, this.#l1, this.#monitor, (key, fetch) => {
       const known = this.#l1.entries.peek(key.encoded)
       return this.#flights.join(key, fetch, undefined, known, (_, result) => result.value)
@@ -258,7 +220,10 @@ export class TwoLevelCache implements Cache {
     if (options?.forceFresh) return undefined
     const entry = this.#hit(key)
     if (entry === undefined) return undefined
-    if (options !== undefined || typeof fetch !== 'function') this.#arguments.check(fetch, options)
+    if (typeof fetch !== 'function' || (options !== undefined && !this.#checked.has(options))) {
+      readLookup(fetch, options)
+      if (options !== undefined) this.#checked.add(options)
+    }
     if (options?.earlyRefresh ?? key.spec.options.earlyRefresh) this.#refreshEarly(key, fetch, options, entry)
     return entry
   }
@@ -278,11 +243,11 @@ export class TwoLevelCache implements Cache {
     const state = entry && this.#l1.stateOf(entry)
     // The source failed a moment ago, or is late.
     if (state !== undefined && state !== 'none' && !isForced && this.#l1.nowMs() < entry!.retryAtMs)
-      return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
+      return Promise.resolve(pick(key, cached(entry!, true, 'memory')))
     if (!isForced && (state === 'revalidate' || (state === 'unproven' && this.#l2?.isDown))) {
       if (state === 'revalidate') this.#flights.refresh(key, fetch, rules, entry!)
       else this.#flights.refreshUnproven(key, fetch, rules, entry!)
-      return Promise.resolve(pick(key, { value: entry!.value, stale: true, from: 'memory', entry }))
+      return Promise.resolve(pick(key, cached(entry!, true, 'memory')))
     }
     const how = isForced ? 'fresh' : 'join'
     if (!signal) return this.#flights[how](key, fetch, rules, entry, pick)
@@ -292,8 +257,13 @@ export class TwoLevelCache implements Cache {
 
   readonly #pickValue: FromResult<unknown> = (key, result) => this.#counted(key, result).value
 
-  readonly #pickResult: FromResult<CacheResult<unknown>> = (key, result) => {
-    return toResult(this.#counted(key, result), this.#l1)
+  readonly #pickResult: FromResult<CacheResult<unknown>> = (key, result) => this.#toResult(this.#counted(key, result))
+
+  #toResult<T>({ value, entry, stale, from }: LookupResult): CacheResult<T> {
+    const nowMs = this.#l1.nowMs()
+    const ageMs = entry ? Math.max(0, nowMs - entry.madeAtMs) : 0
+    const freshMs = entry && !stale ? Math.max(0, entry.freshUntilMs - nowMs) : 0
+    return { value: value as T, stale, ageMs, freshMs, from }
   }
 
   #counted(key: DefinedKey, result: LookupResult): LookupResult {
@@ -312,11 +282,11 @@ export class TwoLevelCache implements Cache {
     const key = keyOf(given)
     if (!(key instanceof DefinedKey) || key.encoded === '/')
       throw invalidOption('key', given, 'use a text such as "user:42", or a key made by defineKeys: keys.price("XLM")')
-    if (this.#closed) throw closed()
+    this.#assertOpen()
     return key
   }
-}
 
-function closed(): SluiceError {
-  return new SluiceError('SLUICE_CLOSED', 'The cache is closed; make a new one with createCache.')
+  #assertOpen(): void {
+    if (this.#closed) throw new SluiceError('SLUICE_CLOSED', 'The cache is closed; make a new one with createCache.')
+  }
 }

@@ -1,3 +1,4 @@
+import { checkOptionNames } from '../core/check-options.ts'
 import { parseDuration } from '../core/duration.ts'
 import { decodeKey } from '../core/key.ts'
 import type { Cache, FetchContext } from './cache.ts'
@@ -16,6 +17,7 @@ export async function warmUp(
   { events }: CacheMonitor,
   look: (key: DefinedKey, fetch: (context: FetchContext) => unknown) => Promise<unknown>,
 ): ReturnType<Cache['warm']> {
+  checkOptionNames('warm', given, ['top', 'within', 'concurrency'])
   const { clock, fetchers } = options
   const defaults = options.warmUp ?? usual
   const { top = defaults.top, concurrency = defaults.concurrency } = given

@@ -1,6 +1,5 @@
 import type { Cache } from '../cache/cache.ts'
-import type { CacheKey } from '../cache/keys/cache-key.ts'
-import { keyOf } from '../cache/keys/plain-key.ts'
+import { type CacheKey, keyOf } from '../cache/keys/cache-key.ts'
 import { checkOptionNames } from '../core/check-options.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { Step } from './steps.ts'

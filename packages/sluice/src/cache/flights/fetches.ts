@@ -4,7 +4,6 @@ import { withinTime } from '../../runtime/within-time.ts'
 import type { FetchContext } from '../cache.ts'
 import type { Entry } from '../l1/entry.ts'
 import type { L1 } from '../l1/l1.ts'
-import { firstRule } from '../l1/rules.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Instant } from '../protocol/instant.ts'
@@ -74,15 +73,10 @@ export class Fetches {
     }
   }
 
-  /** How long the fetch of a flight may take. */
-  deadlineMs({ key, rules }: Flight): number {
-    return firstRule([rules, key.spec.options], 'fetchDeadlineMs') ?? this.#options.fetchDeadlineMs
-  }
-
   async #start(flight: Flight, argument: FetchArgument): Promise<Fetched> {
     const { clock } = this.#options
     const { name } = flight.key.spec
-    const ms = this.deadlineMs(flight)
+    const ms = flight.fetchDeadlineMs(this.#options)
     this.#closing.signal.throwIfAborted()
     // The stamp is taken before the data is read: any invalidation from here on may concern the data.
     const stamp = this.#l1.view.position

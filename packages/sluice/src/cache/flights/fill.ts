@@ -1,15 +1,15 @@
 import { backoffMs } from '../../core/backoff.ts'
 import { withinTime } from '../../runtime/within-time.ts'
+import { firstRule } from '../keys/key-spec.ts'
 import type { Entry } from '../l1/entry.ts'
 import type { L1 } from '../l1/l1.ts'
 import { makeEntry } from '../l1/make-entry.ts'
-import { firstRule } from '../l1/rules.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type Instant, passedMs } from '../protocol/instant.ts'
 import type { Fetches } from './fetches.ts'
 import type { FillLock } from './fill-lock.ts'
-import type { Flight, LookupResult } from './flight.ts'
+import { cached, type Flight, type LookupResult } from './flight.ts'
 
 /** A value that is invalidated while it is fetched is fetched again, but only this often. */
 const maxAttempts = 3
@@ -18,7 +18,7 @@ const maxAttempts = 3
 const errorBackoffMs = 1000
 
 function staleResult(entry: Entry): LookupResult {
-  return { value: entry.value, stale: true, from: entry.id === 0 ? 'memory' : 'redis', entry }
+  return cached(entry, true, entry.id === 0 ? 'memory' : 'redis')
 }
 
 /** Fetches the value of a flight and keeps it in both levels. */
@@ -27,21 +27,12 @@ export class Fill {
   readonly #fetches: Fetches
   readonly #options: ResolvedOptions
   readonly #monitor: CacheMonitor
-  readonly #latest: (flight: Flight) => Flight | undefined
 
-  /** `latest` is the flight that callers of the same key join now. */
-  constructor(
-    l1: L1,
-    fetches: Fetches,
-    options: ResolvedOptions,
-    monitor: CacheMonitor,
-    latest: (flight: Flight) => Flight | undefined,
-  ) {
+  constructor(l1: L1, fetches: Fetches, options: ResolvedOptions, monitor: CacheMonitor) {
     this.#l1 = l1
     this.#fetches = fetches
     this.#options = options
     this.#monitor = monitor
-    this.#latest = latest
   }
 
   /**
@@ -58,7 +49,7 @@ export class Fill {
     return withinTime(filling, { ms: softMs, clock, late: () => late }).catch((error) => {
       if (error !== late || this.#l1.stateOfHeld(known, flight) === 'none') return filling
       // Until the fetch has ended, nobody else has to wait for it.
-      known.retryAtMs = this.#l1.nowMs() + this.#fetches.deadlineMs(flight)
+      known.retryAtMs = this.#l1.nowMs() + flight.fetchDeadlineMs(this.#options)
       return staleResult(known)
     })
   }
@@ -102,9 +93,10 @@ export class Fill {
     const validity = flight.invalidated ? 'invalid' : view.judge(made?.entry ?? { ...unstamped, ...stamp })
     const { replacement } = flight
     if (validity === 'invalid' && replacement !== undefined && view.judge(replacement) === 'valid')
-      return { value: replacement.value, stale: !this.#l1.isFresh(replacement), from: 'memory', entry: replacement }
+      return cached(replacement, !this.#l1.isFresh(replacement), 'memory')
     if (validity === 'invalid' && attempt < maxAttempts) {
-      const newer = this.#latest(flight)
+      // The flight that callers of the key join now.
+      const newer = flight.slot.flight
       if (newer === undefined || newer === flight) return this.#attempt(flight, lock, undefined, attempt + 1)
       lock?.release()
       return newer.result

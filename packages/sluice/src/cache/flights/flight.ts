@@ -1,10 +1,13 @@
 import type { Gate } from '../../runtime/gate.ts'
 import type { FetchContext } from '../cache.ts'
 import type { DefinedKey } from '../keys/cache-key.ts'
-import type { EntryRules } from '../keys/key-spec.ts'
+import { type EntryRules, firstRule } from '../keys/key-spec.ts'
 import type { Entry } from '../l1/entry.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { Position } from '../protocol/messages.ts'
-import type { FlightSlot } from './flight-map.ts'
+
+/** How many keys without a flight are kept. */
+const maxIdle = 4096
 
 /** Reads a value from its source of truth. */
 export interface Fetch<T = unknown> {
@@ -22,6 +25,11 @@ export interface LookupResult {
   readonly entry: Entry | undefined
 }
 
+/** A lookup that ended with what is cached. */
+export function cached(entry: Entry, stale: boolean, from: LookupResult['from']): LookupResult {
+  return { value: entry.value, stale, from, entry }
+}
+
 /** What a caller gets of how its lookup ended. */
 export type FromResult<T> = (key: DefinedKey, result: LookupResult) => T
 
@@ -33,7 +41,7 @@ export class Flight {
   readonly key: DefinedKey
   readonly fetch: Fetch
   readonly rules: EntryRules | undefined
-  readonly slot: FlightSlot<Flight>
+  readonly slot: FlightSlot
   /** The position of the view when it began: what it holds of the key may have left L1 since. */
   readonly sequence: number
   /** Set once the data is being read; after an invalidation since then, new callers start another flight. */
@@ -52,18 +60,17 @@ export class Flight {
   #result: Promise<LookupResult> | undefined = undefined
   #resolve: ((result: LookupResult | Promise<LookupResult>) => void) | undefined = undefined
 
-  constructor(
-    key: DefinedKey,
-    fetch: Fetch,
-    rules: EntryRules | undefined,
-    slot: FlightSlot<Flight>,
-    sequence: number,
-  ) {
+  constructor(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot, sequence: number) {
     this.sequence = sequence
     this.key = key
     this.fetch = fetch
     this.rules = rules
     this.slot = slot
+  }
+
+  /** How long its fetch may take. */
+  fetchDeadlineMs(options: ResolvedOptions): number {
+    return firstRule([this.rules, this.key.spec.options], 'fetchDeadlineMs') ?? options.fetchDeadlineMs
   }
 
   get result(): Promise<LookupResult> {
@@ -94,5 +101,71 @@ export class Flight {
   end(result: LookupResult | Promise<LookupResult>): void {
     if (this.#resolve !== undefined) this.#resolve(result)
     else if (result instanceof Promise) this.#result = result
+  }
+}
+
+/** Where the flight of one key is. */
+export interface FlightSlot {
+  flight: Flight | undefined
+}
+
+/**
+ * What is in flight, by key. The slot of a key stays when its flight has ended, until there are too many without one.
+ *
+ * A `Map` whose entries are added and deleted all the time is slow: V8 replaces its table every few hundred times, and
+ * each old table refers to the next one. Once one of them is in old space, it and all later ones, with every value that
+ * was in them, stay in memory until the next full garbage collection, and every other one copies them.
+ */
+export class FlightMap {
+  #slots = new Map<string, FlightSlot>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** How many keys are kept, with a flight or without. */
+  get keys(): number {
+    return this.#slots.size
+  }
+
+  get(key: string): Flight | undefined {
+    return this.#slots.get(key)?.flight
+  }
+
+  /** The slot of a key. One that stays empty may be replaced by the next call. */
+  slot(key: string): FlightSlot {
+    const known = this.#slots.get(key)
+    if (known !== undefined) return known
+    if (this.#slots.size >= 2 * this.#size + maxIdle) this.#removeIdle()
+    const slot = { flight: undefined }
+    this.#slots.set(key, slot)
+    return slot
+  }
+
+  /** Puts a flight into its slot, in place of the one that was there. */
+  begin(flight: Flight): void {
+    if (flight.slot.flight === undefined) this.#size += 1
+    flight.slot.flight = flight
+  }
+
+  /** Removes a flight from its slot, unless another has taken its place. */
+  end(flight: Flight): void {
+    if (flight.slot.flight !== flight) return
+    flight.slot.flight = undefined
+    this.#size -= 1
+  }
+
+  /** All flights. */
+  flights(): Flight[] {
+    const all: Flight[] = []
+    for (const { flight } of this.#slots.values()) if (flight !== undefined) all.push(flight)
+    return all
+  }
+
+  #removeIdle(): void {
+    const slots = this.#slots
+    this.#slots = new Map()
+    for (const [key, slot] of slots) if (slot.flight !== undefined) this.#slots.set(key, slot)
   }
 }

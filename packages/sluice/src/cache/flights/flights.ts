@@ -5,15 +5,14 @@ import type { EntryRules } from '../keys/key-spec.ts'
 import { type Entry, levelOf } from '../l1/entry.ts'
 import type { L1 } from '../l1/l1.ts'
 import type { L2 } from '../l2/l2.ts'
-import type { LookupReply } from '../link/cache-link.ts'
+import type { LookupReply } from '../l2/lookups.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { beginningAt, noBeginning } from '../values/stored-value.ts'
 import { Fetches } from './fetches.ts'
 import { Fill } from './fill.ts'
-import { FillLocks } from './fill-locks.ts'
-import { type Fetch, Flight, type FromResult, type LookupResult } from './flight.ts'
-import { FlightMap, type FlightSlot } from './flight-map.ts'
+import { FillLocks } from './fill-lock.ts'
+import { cached, type Fetch, Flight, FlightMap, type FlightSlot, type FromResult, type LookupResult } from './flight.ts'
 import { GroupFetch } from './group-fetch.ts'
 
 /** All lookups below L1: at most one per key at a time. */
@@ -24,7 +23,7 @@ export class Flights {
   readonly #monitor: CacheMonitor
   readonly #fetches: Fetches
   readonly #fill: Fill
-  readonly #flights = new FlightMap<Flight>()
+  readonly #flights = new FlightMap()
   readonly #locks: FillLocks | undefined
   #closed = false
 
@@ -34,9 +33,8 @@ export class Flights {
     this.#options = options
     this.#monitor = monitor
     this.#fetches = new Fetches(l1, options, monitor)
-    const deadlineMs = (flight: Flight): number => this.#fetches.deadlineMs(flight)
-    this.#locks = l2 && new FillLocks(l1, l2, options, deadlineMs, () => this.#closed)
-    this.#fill = new Fill(l1, this.#fetches, options, monitor, (flight) => this.#flights.get(flight.key.encoded))
+    this.#locks = l2 && new FillLocks(l1, l2, options)
+    this.#fill = new Fill(l1, this.#fetches, options, monitor)
   }
 
   get size(): number {
@@ -45,7 +43,7 @@ export class Flights {
 
   /** Fetches many keys together; like one of the concurrent fetches of their name. */
   group(fetch: FetchMany<unknown>): GroupFetch {
-    return new GroupFetch(fetch, (name, run) => this.#fetches.inTurn(name, run))
+    return new GroupFetch(fetch, this.#fetches)
   }
 
   /** Waits until everything that is in flight now has ended. */
@@ -57,7 +55,7 @@ export class Flights {
   async close(): Promise<void> {
     this.#closed = true
     this.#fetches.close()
-    this.#l2?.fills.wakeAll()
+    this.#locks?.stopWaiting()
     await this.idle()
     await this.#locks?.idle()
   }
@@ -106,14 +104,14 @@ export class Flights {
     if (flight !== undefined) flight.replacement = entry
   }
 
-  #begin(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot<Flight>): Flight {
+  #begin(key: DefinedKey, fetch: Fetch, rules: EntryRules | undefined, slot: FlightSlot): Flight {
     const flight = new Flight(key, fetch, rules, slot, this.#l1.view.sequence)
     const parent = this.#fetches.calling
     if (parent !== undefined) {
       flight.parent = parent
       parent.waitFor(flight)
     }
-    this.#flights.begin(slot, flight)
+    this.#flights.begin(flight)
     return flight
   }
 
@@ -122,7 +120,7 @@ export class Flights {
     const slot = this.#flights.slot(key.encoded)
     if (slot.flight !== undefined || this.#closed || this.#l1.nowMs() < known.retryAtMs) return
     const flight = new Flight(key, fetch, rules, slot, this.#l1.view.sequence)
-    this.#flights.begin(slot, flight)
+    this.#flights.begin(flight)
     this.#until(flight, this.#revalidate(flight, known, false)).catch(() => undefined)
   }
 
@@ -169,8 +167,8 @@ export class Flights {
         const nowMs = this.#l1.nowMs()
         if (reply !== undefined) l2.answered(nowMs)
         if (entry !== undefined && this.#l1.isFresh(entry, nowMs)) {
-          const result = { value: entry.value, stale: false, from: levelOf(entry, reply), entry }
-          this.#flights.end(flight.slot, flight)
+          const result = cached(entry, false, levelOf(entry, reply))
+          this.#flights.end(flight)
           flight.end(result)
           answer(pick(key, result))
         } else {
@@ -188,7 +186,7 @@ export class Flights {
 
   /** Ends a flight when its result is there. */
   #until(flight: Flight, looking: Promise<LookupResult>): Promise<LookupResult> {
-    const result = looking.finally(() => this.#flights.end(flight.slot, flight))
+    const result = looking.finally(() => this.#flights.end(flight))
     flight.end(result)
     return result
   }
@@ -210,7 +208,7 @@ export class Flights {
         const stale = state !== 'fresh'
         const entry = known
         if (stale) this.#after(flight, () => this.refreshUnproven(flight.key, flight.fetch, flight.rules, entry))
-        return { value: known.value, stale, from: 'memory', entry }
+        return cached(known, stale, 'memory')
       }
       if (state === 'none') known = undefined
     }
@@ -230,10 +228,10 @@ export class Flights {
     if (entry) {
       const state = this.#l1.stateOf(entry)
       const from = levelOf(entry, reply)
-      if (state === 'fresh') return { value: entry.value, stale: false, from, entry }
+      if (state === 'fresh') return cached(entry, false, from)
       if (state === 'revalidate') {
         this.#after(flight, () => this.refresh(flight.key, flight.fetch, flight.rules, entry))
-        return { value: entry.value, stale: true, from, entry }
+        return cached(entry, true, from)
       }
       if (state !== 'none') known = entry
     }
@@ -264,13 +262,13 @@ export class Flights {
     }
     if (reply?.kind === 'locked') return this.#fill.run(flight, this.#locks!.lock(encoded, reply.token), known)
     if (reply !== undefined && !isForced && known !== undefined && this.#l1.stateOfHeld(known, flight) !== 'none')
-      return { value: known.value, stale: true, from: 'memory', entry: known }
+      return cached(known, true, 'memory')
     return this.#fill.run(flight, undefined, known)
   }
 
   /** Starts a flight after this one, which has its result: while this one is registered, no other could start. */
   #after(flight: Flight, start: () => void): void {
-    this.#flights.end(flight.slot, flight)
+    this.#flights.end(flight)
     start()
   }
 }

@@ -1,6 +1,7 @@
 import { SluiceError } from '../../core/errors.ts'
 import type { FetchContext, FetchMany } from '../cache.ts'
 import type { DefinedKey } from '../keys/cache-key.ts'
+import type { Fetches } from './fetches.ts'
 import type { Fetch } from './flight.ts'
 
 /** A key that waits for a fetch of many. */
@@ -14,13 +15,12 @@ interface Waiting {
 /** Fetches keys together: those that are missing in one turn of the event loop. */
 export class GroupFetch {
   readonly #fetch: FetchMany<unknown>
-  readonly #inTurn: (name: string, fetch: () => Promise<void>) => Promise<void>
+  readonly #fetches: Fetches
   #waiting: Waiting[] = []
 
-  /** `inTurn` runs a fetch of a name when it may start. */
-  constructor(fetch: FetchMany<unknown>, inTurn: (name: string, fetch: () => Promise<void>) => Promise<void>) {
+  constructor(fetch: FetchMany<unknown>, fetches: Fetches) {
     this.#fetch = fetch
-    this.#inTurn = inTurn
+    this.#fetches = fetches
   }
 
   /** The fetch of one of the keys. */
@@ -37,9 +37,11 @@ export class GroupFetch {
     const group = this.#waiting
     this.#waiting = []
     const [first] = group
-    this.#inTurn(first!.key.spec.name, () => this.#run(group, first!.context)).catch((error) => {
-      for (const { reject } of group) reject(error)
-    })
+    this.#fetches
+      .inTurn(first!.key.spec.name, () => this.#run(group, first!.context))
+      .catch((error) => {
+        for (const { reject } of group) reject(error)
+      })
   }
 
   async #run(group: readonly Waiting[], { signal }: FetchContext): Promise<void> {

@@ -1,6 +1,13 @@
 import { encodeKey, type KeyPart } from '../../core/key.ts'
 import type { KeySpec } from './key-spec.ts'
 
+/** How many plain keys are cached, so that they need not be encoded again. */
+const maxRecent = 2000
+const recent = new Map<string, DefinedKey>()
+
+/** What keys of plain texts have in common. No other name is empty, so they collide with no key of `defineKeys`. */
+const plainSpec: KeySpec = { name: 'text', encodedName: '', prefixScopes: ['p:', 'p:/'], options: {} }
+
 /** What an invalidation may name: a key, `keys.name.prefix(...)`, `tag(name)` or `everything`. */
 export interface InvalidationTarget {
   readonly scope: string
@@ -33,6 +40,17 @@ export class DefinedKey implements CacheKey {
   get prefixScopes(): readonly string[] {
     return this.parts.length > 1 ? prefixScopes(this.encoded) : this.spec.prefixScopes
   }
+}
+
+/** The key that a text stands for, or the key itself. */
+export function keyOf(given: CacheKey | string): DefinedKey {
+  if (typeof given !== 'string') return given as DefinedKey
+  const known = recent.get(given)
+  if (known !== undefined) return known
+  const made = new DefinedKey(plainSpec, [given])
+  if (recent.size >= maxRecent) recent.clear()
+  recent.set(given, made)
+  return made
 }
 
 /** All keys of a name, or those whose first parts are these. */

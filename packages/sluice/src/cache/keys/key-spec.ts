@@ -3,7 +3,9 @@ import type { Duration } from '../../core/duration.ts'
 import { parseDuration } from '../../core/duration.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { encodeKey } from '../../core/key.ts'
-import { parseTtl } from './ttl.ts'
+
+/** How long a value is fresh: a duration, or `'forever'` for what never changes, such as a closed candle. */
+export type Ttl = Duration | 'forever'
 
 /** How the entries of a name, or of one call, are kept. */
 export interface EntryOptions<T = unknown> {
@@ -41,7 +43,6 @@ export interface KeySpec {
   readonly encodedName: string
   /** The scopes that cover all of its keys: everything, and the name. */
   readonly prefixScopes: readonly string[]
-  readonly parts: readonly string[]
   readonly options: EntryRules
 }
 
@@ -93,6 +94,23 @@ export function readEntryOptions(
   return rules
 }
 
+/** Reads a TTL as milliseconds; `Infinity` for `'forever'`. */
+export function parseTtl(ttl: Ttl, option: string): number {
+  if (ttl === 'forever') return Number.POSITIVE_INFINITY
+  const ms = parseDuration(ttl, option)
+  if (ms === 0) throw invalidOption(option, ttl, 'use at least 1 ms, such as "60s", or "forever"')
+  return ms
+}
+
+/** The first of some options that has one: those of a call override those of its key, and those the cache's. */
+export function firstRule<Name extends keyof EntryRules>(
+  rules: readonly (EntryRules | undefined)[],
+  name: Name,
+): EntryRules[Name] | undefined {
+  for (const each of rules) if (each?.[name] !== undefined) return each[name]
+  return undefined
+}
+
 export function makeSpec(name: string, parts: readonly string[], options: EntryOptions<never>): KeySpec {
   if (typeof name !== 'string' || name === '')
     throw invalidOption('key name', name, "use a text such as key('price', ['assetId'], { ttl: '60s' })")
@@ -103,7 +121,6 @@ export function makeSpec(name: string, parts: readonly string[], options: EntryO
     name,
     encodedName,
     prefixScopes: ['p:', `p:${encodedName}/`],
-    parts,
     options: readEntryOptions(options, `key(${JSON.stringify(name)})`),
   }
 }

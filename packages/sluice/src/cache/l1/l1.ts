@@ -31,7 +31,7 @@ export class L1 {
   readonly #clock: Clock
   readonly #readUs: () => number
   readonly #wallMs: () => number
-  readonly #link: { readonly connection: number } | undefined
+  readonly #redis: { readonly connection: number } | undefined
   readonly #keeps: boolean
   /** The connection over which Redis last proved the view. */
   provenConnection = -1
@@ -40,17 +40,17 @@ export class L1 {
   #isClosed = false
   #sequence = 0
 
-  /** Without a link to Redis, all invalidations are those of this process. */
-  constructor(options: ResolvedOptions, link: { readonly connection: number } | undefined) {
+  /** Without Redis, all invalidations are those of this process. */
+  constructor(options: ResolvedOptions, redis: { readonly connection: number } | undefined) {
     const { clock, memory, proofMs } = options
     this.#clock = clock
     this.#readUs = clock.coarse ?? clock.now
     this.#wallMs = wallOf(clock)
-    this.#link = link
+    this.#redis = redis
     this.#keeps = memory !== undefined
     this.entries = new SieveMap(memory?.maxEntries ?? 0, memory?.maxBytes ?? 0)
     this.view = new InvalidationView({ maxScopes, maxKeys, proofMs })
-    if (link === undefined) {
+    if (redis === undefined) {
       const log = { generation: localGeneration, sequence: 0, since: undefined, scopeFloor: 0, keyFloor: 0 }
       this.view.synchronize({ ...log, isLast: true, changes: [] }, this.instant())
     }
@@ -89,10 +89,10 @@ export class L1 {
    * over and has copies that were replaced.
    */
   #isProvenAt(wallMs: number): boolean {
-    if (this.#link === undefined) return true
+    if (this.#redis === undefined) return true
     const monotonicMs = this.#clock.monotonic()
     this.usedMs = monotonicMs
-    return this.#link.connection === this.provenConnection && this.view.provenAt(monotonicMs, wallMs)
+    return this.#redis.connection === this.provenConnection && this.view.proven(monotonicMs, wallMs)
   }
 
   /** Whether an entry may be returned as fresh. */

@@ -1,5 +1,6 @@
-import type { DefinedKey } from '../keys/cache-key.ts'
-import type { EntryRules } from '../keys/key-spec.ts'
+import { invalidOption } from '../../core/errors.ts'
+import { type DefinedKey, prefixScopes, tagScope } from '../keys/cache-key.ts'
+import { type EntryRules, firstRule, parseTtl, type Ttl } from '../keys/key-spec.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Position } from '../protocol/messages.ts'
@@ -8,7 +9,6 @@ import { deepFreeze } from '../values/freeze.ts'
 import { readCopy, writeCopy } from '../values/stored-copy.ts'
 import type { StoredValue } from '../values/stored-value.ts'
 import type { Entry } from './entry.ts'
-import { keepingOf } from './rules.ts'
 
 /** What an entry costs besides its text: the objects that hold it. Measured by `npm run bench -- cache`, rounded up. */
 const overheadBytes = 480
@@ -46,9 +46,8 @@ export function makeEntry(
   options: ResolvedOptions,
   monitor: CacheMonitor,
 ): Made | undefined {
-  const { codec, maxValueBytes, compressBytes, random } = options
-  const keeping = keepingOf(key.spec, key.encoded, value, [rules, key.spec.options, options.rules], random)
-  const { freshMs, staleMs, errorMs, scopes, tags } = keeping
+  const { codec, maxValueBytes, compressBytes } = options
+  const { freshMs, staleMs, errorMs, tags } = keepingOf(key, value, rules, options)
   let size = tags.reduce((sum, tag) => sum + tag.length + 1, 3 * (etag?.length ?? 0))
   let text: string
   let copy: unknown
@@ -67,7 +66,7 @@ export function makeEntry(
     spec: key.spec,
     value: copy,
     bytes: size + 2 * key.encoded.length + tagBytes * tags.length + overheadBytes,
-    scopes,
+    scopes: [...prefixScopes(key.encoded), ...tags],
     generation,
     sequence,
     madeAtMs: nowMs,
@@ -85,6 +84,43 @@ export function makeEntry(
   }
   const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags }
   return { entry, keepMs: errorMs, write: () => writeCopy(stored, text, compressBytes) }
+}
+
+/** How one value is to be kept: milliseconds from now, and the scopes of its tags. */
+interface Keeping {
+  readonly freshMs: number
+  readonly staleMs: number
+  readonly errorMs: number
+  readonly tags: readonly string[]
+}
+
+function keepingOf(key: DefinedKey, value: unknown, own: EntryRules | undefined, options: ResolvedOptions): Keeping {
+  const { spec } = key
+  const rules = [own, spec.options, options.rules]
+  const first = <Name extends keyof EntryRules>(name: Name): EntryRules[Name] | undefined => firstRule(rules, name)
+  const negativeMs = value === null || value === undefined ? first('negativeTtlMs') : undefined
+  const ttl = first('ttl')
+  if (ttl === undefined && negativeMs === undefined)
+    throw invalidOption(
+      `key(${JSON.stringify(spec.name)}).ttl`,
+      undefined,
+      'say how long a value is fresh, such as "60s"',
+    )
+  const ttlMs =
+    negativeMs ?? (typeof ttl === 'function' ? parseTtl((ttl as (value: unknown) => Ttl)(value), 'ttl') : ttl!)
+  // Only ever shorter: no value is fresh for longer than configured.
+  const share = 1 - (first('jitter') ?? 0.1) * options.random()
+  const freshMs = ttlMs === Infinity ? Infinity : Math.max(1, ttlMs * share)
+  const tags = first('tags')
+  const names = typeof tags === 'function' ? (tags as (value: unknown) => readonly string[])(value) : (tags ?? [])
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string'))
+    throw invalidOption('tags', names, 'use an array of names')
+  return {
+    freshMs,
+    staleMs: freshMs + (first('staleWhileRevalidateMs') ?? 0),
+    errorMs: freshMs + Math.max(first('staleIfErrorMs') ?? 0, first('staleWhileRevalidateMs') ?? 0),
+    tags: names.map(tagScope),
+  }
 }
 
 /** Reads an entry from Redis. What is damaged, foreign or too large is a counted miss. */

@@ -62,18 +62,18 @@ export class SieveMap<V extends Sized> {
   }
 
   /** Keeps a value, unless it is larger than the whole map may be; makes room first. */
-  set(key: string, value: V): boolean {
+  set(key: string, value: V): void {
     const known = this.#nodes.get(key)
     if (value.bytes > this.#maxBytes) {
       this.delete(key)
-      return false
+      return
     }
     if (known !== undefined) {
       this.#bytes += value.bytes - known.value.bytes
       known.value = value
       known.visited = true
       while (this.#bytes > this.#maxBytes) this.#evict(known)
-      return true
+      return
     }
     while (this.#nodes.size >= this.#maxEntries || this.#bytes + value.bytes > this.#maxBytes) this.#evict()
     const node = new Node(key, value)
@@ -83,14 +83,11 @@ export class SieveMap<V extends Sized> {
     this.#oldest ??= node
     this.#nodes.set(key, node)
     this.#bytes += value.bytes
-    return true
   }
 
-  delete(key: string): boolean {
+  delete(key: string): void {
     const node = this.#nodes.get(key)
-    if (node === undefined) return false
-    this.#unlink(node)
-    return true
+    if (node !== undefined) this.#unlink(node)
   }
 
   clear(): void {

@@ -5,16 +5,17 @@ import type { Entry } from '../l1/entry.ts'
 import { judgeEntry } from '../l1/entry.ts'
 import type { L1, ReadStart } from '../l1/l1.ts'
 import { readEntry } from '../l1/make-entry.ts'
-import type { CacheLink, LookupReply, LookupWaiter, SetReply } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { inPortions } from '../portions.ts'
 import type { Invalidation } from '../protocol/messages.ts'
 import { stays } from '../protocol/newer.ts'
-import type { StoredValue } from '../values/stored-value.ts'
+import type { CacheLink } from './cache-link.ts'
 import { FillWaiters } from './fill-waiters.ts'
 import { LogFollower } from './log-follower.ts'
+import type { LookupReply, LookupWaiter } from './lookups.ts'
 import { RedisState } from './redis-state.ts'
+import type { SetReply } from './sets.ts'
 import { UnsentInvalidations } from './unsent.ts'
 
 /** More scopes than this are invalidated in several steps: Redis answers nobody else during one. */
@@ -43,11 +44,11 @@ export class L2 {
     this.#options = options
     this.#monitor = monitor
     this.#redis = new RedisState(options, monitor, () => this.log.probe())
-    this.#isAnswering = new HealthQuestion((withinMs) => link.isReachable(withinMs), options.clock)
+    this.#isAnswering = new HealthQuestion((withinMs) => link.redis.isReachable(withinMs), options.clock)
     this.fills = new FillWaiters(options.clock)
     this.log = new LogFollower(l1, link, options, monitor, this.#redis)
     this.log.onSynced = () => this.#sendUnsent()
-    this.#unsubscribe = link.subscribe({
+    this.#unsubscribe = link.log.subscribe({
       invalidated: (message) => this.#received(message),
       filled: (key) => this.fills.wake(key),
       interrupted: () => {
@@ -66,31 +67,41 @@ export class L2 {
     return this.#redis.lastAnswerMs
   }
 
-  /** Calls Redis, unless it is known not to answer; undefined when it did not. */
-  async ask<T>(call: (link: CacheLink, withinMs: number) => Promise<T>, withinMs: number): Promise<T | undefined> {
-    if (!this.#isOpen(withinMs)) return undefined
-    try {
-      const reply = await call(this.#link, withinMs)
-      this.#redis.answered(this.#l1.nowMs())
-      return reply
-    } catch (error) {
-      this.failed(error)
-      return undefined
-    }
-  }
-
-  /** Reads a key or takes its fill lock. False when Redis is known not to answer; then nothing is sent. */
+  /**
+   * Reads a key or takes its fill lock; a copy that begins with `rejected` counts as none. False when Redis is known
+   * not to answer; then nothing is sent. The caller reports how it ended, with `answered` or `failed`.
+   */
   lookUp(key: string, rejected: Buffer, withinMs: number, waiter: LookupWaiter): boolean {
     if (!this.#isOpen(withinMs)) return false
-    this.#link.readOrLock(key, rejected, withinMs, waiter)
+    this.#link.lookups.add(key, rejected, withinMs, waiter)
     return true
   }
 
   /** The same with a promise; undefined when Redis did not answer. */
   readOrLock(key: string, rejected: Buffer, withinMs: number): Promise<LookupReply | undefined> {
-    const call = (link: CacheLink, ms: number): Promise<LookupReply> =>
-      new Promise((resolve, reject) => link.readOrLock(key, rejected, ms, { resolve, reject }))
-    return this.ask(call, withinMs)
+    return this.#ask(() => this.#lookUp(key, rejected, withinMs), withinMs)
+  }
+
+  /** Reads keys and takes no lock; undefined when Redis did not answer. */
+  read(keys: readonly string[], withinMs: number): Promise<readonly LookupReply[] | undefined> {
+    return this.#ask(() => Promise.all(keys.map((key) => this.#lookUp(key, undefined, withinMs))), withinMs)
+  }
+
+  /** Stores a value under a fill lock, which ends it; returns when, and 0 or undefined if it was not stored. */
+  store(key: string, token: string, copy: string | Buffer, keepMs: number): Promise<number | undefined> {
+    const { redisDeadlineMs } = this.#options
+    return this.#ask(() => this.#link.stores.store(key, token, copy, keepMs, redisDeadlineMs), redisDeadlineMs)
+  }
+
+  /** Keeps a fill lock for longer; false when it is lost. */
+  renew(key: string, token: string): Promise<boolean | undefined> {
+    const { redisDeadlineMs } = this.#options
+    return this.#ask(() => this.#link.stores.renew(key, token, redisDeadlineMs), redisDeadlineMs)
+  }
+
+  release(key: string, token: string): Promise<void> {
+    const { redisDeadlineMs } = this.#options
+    return this.#ask(() => this.#link.stores.release(key, token, redisDeadlineMs), redisDeadlineMs)
   }
 
   /** Redis answered a lookup. */
@@ -103,12 +114,13 @@ export class L2 {
   }
 
   /**
-   * Judges a copy that Redis answered with and keeps it in L1, in one synchronous step. Returns what is kept, which may
-   * be a newer entry that arrived meanwhile; undefined for what is invalid.
+   * Judges the copy that Redis answered with and keeps it in L1, in one synchronous step. Returns what is kept, which
+   * may be a newer entry that arrived meanwhile; undefined without a copy, and for one that is invalid.
    */
-  take(key: DefinedKey, stored: StoredValue, start: ReadStart): Entry | undefined {
+  take(key: DefinedKey, reply: LookupReply | undefined, start: ReadStart): Entry | undefined {
+    if (reply?.kind !== 'stored') return undefined
     const { view, entries } = this.#l1
-    const entry = readEntry(key, stored, start.atMs, this.#options, this.#monitor)
+    const entry = readEntry(key, reply, start.atMs, this.#options, this.#monitor)
     if (entry === undefined || this.isUnsent(entry)) return undefined
     const validity = view.judge(entry, start.generation === view.generation ? start.sequence : 0)
     const present = entries.peek(entry.key)
@@ -123,7 +135,7 @@ export class L2 {
   async invalidate(scopes: readonly string[]): Promise<{ readonly applied: boolean; readonly longestProofMs: number }> {
     let [applied, longestProofMs] = [true, 0]
     for (const portion of inPortions(scopes, scopesPerCall)) {
-      const message = await this.#link.invalidate(portion, this.#options.redisDeadlineMs)
+      const message = await this.#link.log.invalidate(portion, this.#options.redisDeadlineMs)
       this.#sent(message)
       longestProofMs = Math.max(longestProofMs, message.longestProofMs)
       if (message.generation === this.#l1.view.generation) continue
@@ -137,13 +149,13 @@ export class L2 {
 
   /** Waits until so many replicas have the latest invalidation. */
   waitForReplicas(replicas: number, withinMs: number): Promise<void> {
-    return this.#link.waitForReplicas(replicas, withinMs)
+    return this.#link.log.waitForReplicas(replicas, withinMs)
   }
 
   /** Writes a value for all to read, and applies that it replaces what was there. */
   async set(key: string, copy: string | Buffer, keepMs: number): Promise<SetReply> {
     const { times } = this.#unsent
-    const reply = await this.#link.set(key, copy, keepMs, this.#options.redisDeadlineMs)
+    const reply = await this.#link.sets.set(key, copy, keepMs, this.#options.redisDeadlineMs)
     // A pending invalidation of the key is about the value before this one.
     if (times === this.#unsent.times) this.#unsent.remove(`k:${key}`)
     this.#redis.answered(this.#l1.nowMs())
@@ -166,7 +178,7 @@ export class L2 {
 
   /** Sends at once what is gathered to be stored. */
   flush(): void {
-    this.#link.flush()
+    this.#link.stores.flush()
   }
 
   /** Why values may be old, or fetched by each process for itself; empty while Redis is used. */
@@ -183,7 +195,25 @@ export class L2 {
     this.#redis.close()
     this.log.close()
     this.#unsubscribe()
-    await this.#link.close()
+    await Promise.all([this.#link.lookups.drain(), this.#link.stores.drain()])
+    await this.#link.release()
+  }
+
+  /** Calls Redis, unless it is known not to answer; undefined when it did not. */
+  async #ask<T>(call: () => Promise<T>, withinMs: number): Promise<T | undefined> {
+    if (!this.#isOpen(withinMs)) return undefined
+    try {
+      const reply = await call()
+      this.#redis.answered(this.#l1.nowMs())
+      return reply
+    } catch (error) {
+      this.failed(error)
+      return undefined
+    }
+  }
+
+  #lookUp(key: string, rejected: Buffer | undefined, withinMs: number): Promise<LookupReply> {
+    return new Promise((resolve, reject) => this.#link.lookups.add(key, rejected, withinMs, { resolve, reject }))
   }
 
   #isOpen(withinMs: number): boolean {

@@ -1,10 +1,10 @@
 import type { Timer } from '../../core/clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { L1 } from '../l1/l1.ts'
-import type { CacheLink } from '../link/cache-link.ts'
 import type { CacheMonitor } from '../monitor.ts'
 import type { ResolvedOptions } from '../options.ts'
 import type { Invalidation } from '../protocol/messages.ts'
+import type { CacheLink } from './cache-link.ts'
 import type { RedisState } from './redis-state.ts'
 
 /** Without a lookup for this long, the proof is no longer renewed in advance. */
@@ -127,13 +127,13 @@ export class LogFollower {
     const { view } = this.#l1
     const askedAt = this.#l1.instant()
     const { position } = view
-    let reply = await this.#link.sync(position, withinMs)
+    let reply = await this.#link.log.sync(position, withinMs)
     // A server that had been replaced is back, or there are two: it lacks the invalidations of the meantime.
-    if (view.hasLeft(reply.generation)) reply = await this.#link.sync(position, withinMs, reply.generation)
+    if (view.hasLeft(reply.generation)) reply = await this.#link.log.sync(position, withinMs, reply.generation)
     if (this.#closed) return { changes: 0, hasMore: false }
     const isApplied = view.synchronize(reply, askedAt)
     // A lost connection fails its calls, so an answer came over the current one.
-    if (isApplied && reply.isLast) this.#l1.provenConnection = this.#link.connection
+    if (isApplied && reply.isLast) this.#l1.provenConnection = this.#link.redis.connection
     for (const [scope, sequence] of reply.changes) this.#l1.forget(scope, { generation: reply.generation, sequence })
     return { changes: reply.changes.length, hasMore: isApplied && !reply.isLast }
   }

@@ -38,8 +38,8 @@ test('an answer that was overtaken, or that continues from where the view is not
 test('a proof ends by the monotonic or the wall clock, whichever is first, and when the wall clock is set', () => {
   const view = newView()
   view.synchronize(reply({}), at(1000))
-  expect(view.proven(at(1099))).toBe(true)
-  expect(view.proven(at(1100))).toBe(false)
-  expect(view.proven({ monotonicMs: 1001, wallMs: 1100 })).toBe(false)
-  expect(view.proven({ monotonicMs: 1001, wallMs: 900 })).toBe(false)
+  expect(view.proven(1099, 1099)).toBe(true)
+  expect(view.proven(1100, 1100)).toBe(false)
+  expect(view.proven(1001, 1100)).toBe(false)
+  expect(view.proven(1001, 900)).toBe(false)
 })

@@ -84,13 +84,8 @@ export class InvalidationView {
     return this.#sequence
   }
 
-  /** Whether all invalidations up to `proofMs` ago are known. */
-  proven(now: Instant): boolean {
-    return this.provenAt(now.monotonicMs, now.wallMs)
-  }
-
-  /** The same without an object, for the hot path. */
-  provenAt(monotonicMs: number, wallMs: number): boolean {
+  /** Whether all invalidations up to `proofMs` ago are known, by the times of now. */
+  proven(monotonicMs: number, wallMs: number): boolean {
     return this.#proof !== undefined && passedMs(this.#proof, monotonicMs, wallMs) < this.#limits.proofMs
   }
 

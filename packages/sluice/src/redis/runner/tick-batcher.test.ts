@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type TickBatch, TickBatcher } from './tick-batcher.ts'
+import { virtualClock } from '../../testing/virtual-clock.ts'
+import { type TickBatch, TickBatcher, type TickBatcherOptions } from './tick-batcher.ts'
 
 class Texts implements TickBatch<string, () => void> {
   readonly slot: number
@@ -21,13 +22,14 @@ class Texts implements TickBatch<string, () => void> {
   }
 }
 
-function start() {
+function start(gather?: NonNullable<TickBatcherOptions<Texts>['gather']>) {
   const sent: string[] = []
   const batcher = new TickBatcher<string, () => void, Texts>({
     make: (slot, withinMs) => new Texts(slot, withinMs),
     send: ({ slot, items }) => {
       sent.push(`${slot}: ${items.join()}`)
     },
+    ...(gather && { gather }),
   })
   const add = (slot: number, item: string, withinMs = 500): void => batcher.add(slot, withinMs, item, () => {})
   return { batcher, add, sent }
@@ -63,5 +65,20 @@ describe('a tick batcher', () => {
     batcher.ended()
     batcher.ended()
     await drained
+  })
+
+  it('gathers for as long as it is told, unless a batch is full or is sent at once', async () => {
+    const clock = virtualClock()
+    const { batcher, add, sent } = start({ ms: 1, clock })
+    for (const item of ['a', 'b', 'c', 'd']) add(0, item)
+    expect(sent).toEqual(['0: a,b,c'])
+    await new Promise((resolve) => setImmediate(resolve))
+    add(0, 'e')
+    expect(sent).toHaveLength(1)
+    await clock.advance(1)
+    expect(sent.slice(1)).toEqual(['0: d,e'])
+    add(0, 'f')
+    batcher.flush()
+    expect(sent.slice(2)).toEqual(['0: f'])
   })
 })

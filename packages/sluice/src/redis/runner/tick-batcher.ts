@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts'
 import { runInMicrotask } from '../../runtime/microtask.ts'
 import { noSlot } from '../slots.ts'
 
@@ -17,6 +18,8 @@ export interface TickBatcherOptions<Batch> {
   make(slot: number, withinMs: number): Batch
   /** Sends a batch. `ended()` must be called for each, once. */
   send(batch: Batch): void
+  /** For items that nobody waits for: gathers them for so long instead of one turn of the event loop. */
+  readonly gather?: { readonly ms: number; readonly clock: Clock }
 }
 
 /**
@@ -30,6 +33,7 @@ export interface TickBatcherOptions<Batch> {
 export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   readonly #make: TickBatcherOptions<Batch>['make']
   readonly #send: TickBatcherOptions<Batch>['send']
+  readonly #gather: TickBatcherOptions<Batch>['gather']
   /** The batch of the slot that was last asked for, if it has not been sent. Only a cluster has other slots. */
   #open: Batch | undefined
   #slot = noSlot
@@ -45,9 +49,10 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** The callers that wait until nothing is in flight. */
   #draining: (() => void)[] = []
 
-  constructor({ make, send }: TickBatcherOptions<Batch>) {
+  constructor({ make, send, gather }: TickBatcherOptions<Batch>) {
     this.#make = make
     this.#send = send
+    this.#gather = gather
   }
 
   add(slot: number, withinMs: number, item: Item, waiter: Waiter): void {
@@ -66,7 +71,8 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
       this.#start(batch)
     } else if (!this.#isScheduled) {
       this.#isScheduled = true
-      runInMicrotask(this.#flushSoon)
+      if (this.#gather === undefined) runInMicrotask(this.#flushSoon)
+      else this.#gather.clock.setTimeout(this.flush, this.#gather.ms)
     }
   }
 
@@ -79,7 +85,7 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
   /** Sends what is open and waits until everything has ended, which is at the last deadline at the latest. */
   async drain(): Promise<void> {
     while (this.#inFlight > 0 || this.#open !== undefined || this.#others.size > 0) {
-      this.#flush()
+      this.flush()
       if (this.#inFlight === 0) continue
       await new Promise<void>((resolve) => this.#draining.push(resolve))
     }
@@ -104,17 +110,18 @@ export class TickBatcher<Item, Waiter, Batch extends TickBatch<Item, Waiter>> {
    */
   readonly #flushSoon = (): void => {
     if (this.#inFlight === 0 && !this.#waitingPays) {
-      this.#flush()
+      this.flush()
       return
     }
     const added = this.#added
     setImmediate(() => {
       this.#waitingPays = this.#added > added
-      this.#flush()
+      this.flush()
     })
   }
 
-  readonly #flush = (): void => {
+  /** Sends what is open. */
+  readonly flush = (): void => {
     this.#isScheduled = false
     const open = this.#open
     this.#open = undefined

@@ -312,7 +312,7 @@ export class SimulatedProcess {
     const known = validity === 'valid' && (entry.epoch === undefined || entry.epoch === this.#view.epoch)
     const now = this.machine.instant()
     // Data read less than the shortest proof ago is newer than anything that was acknowledged strictly.
-    const stale = !((beganAt && isYoung(beganAt, now)) || (known && this.#view.proven(now)))
+    const stale = !((beganAt && isYoung(beganAt, now)) || (known && this.#view.proven(now.monotonicMs, now.wallMs)))
     this.#watcher.answered({ key, version: entry.version, stale })
     return !stale
   }

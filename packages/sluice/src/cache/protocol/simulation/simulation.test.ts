@@ -49,8 +49,8 @@ class IgnoresGaps extends InvalidationView {
 }
 
 class OneClock extends InvalidationView {
-  override proven(now: Instant): boolean {
-    return super.proven({ ...now, wallMs: this.#wallMs })
+  override proven(monotonicMs: number): boolean {
+    return super.proven(monotonicMs, this.#wallMs)
   }
   #wallMs = 0
   override synchronize(reply: LogReply, askedAt: Instant): boolean {

@@ -9,7 +9,8 @@ export const constants = {
   OTHER_FORMAT: 193,
   ENDED_MS: 1000,
   LOCKED: -1,
-  HELD: -2,
+  NONE: -2,
+  HELD: -3,
 } as const
 
 export const beginSet: Script = {
@@ -193,9 +194,9 @@ return cmsgpack.pack(0, clock, 1)
 `,
 }
 
-export const readOrLock: Script = {
-  name: 'readOrLock',
-  sha1: 'd701e3efea9998b561079f84e4fda089a2d925ea',
+export const lookUp: Script = {
+  name: 'lookUp',
+  sha1: '5411c5171d73321f090319ecb0b6e8cf1364b6c3',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -203,42 +204,23 @@ if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
 local results, copies = {}, {}
 for i = 1, #KEYS, 2 do
 local at = (i + 1) / 2
+local rejected = ARGV[at + 3]
 local copy = redis.pcall('GET', KEYS[i])
-if type(copy) == 'string' and string.sub(copy, 1, 16) ~= ARGV[at + 3] then
+if type(copy) == 'string' and string.sub(copy, 1, 16) ~= rejected then
 results[at] = #copy
 copies[#copies + 1] = copy
+elseif rejected == '-' then
+results[at] = -2
 elseif call('SET', KEYS[i + 1], ARGV[2], 'NX', 'PX', ARGV[3])
 or call('PTTL', KEYS[i + 1]) == -1 and call('SET', KEYS[i + 1], ARGV[2], 'PX', ARGV[3]) then
 results[at] = -1
 else
-results[at] = -2 - math.max(0, call('PTTL', KEYS[i + 1]))
+results[at] = -3 - math.max(0, call('PTTL', KEYS[i + 1]))
 local token = redis.pcall('GET', KEYS[i + 1])
 if type(token) == 'string' and string.sub(token, -1) ~= '+' then call('APPEND', KEYS[i + 1], '+') end
 end
 end
 return cmsgpack.pack(0, clock, results) .. table.concat(copies)
-`,
-}
-
-export const read: Script = {
-  name: 'read',
-  sha1: '3b4f077ba5198e73d5b7ec6ed0b15aac52f34ca9',
-  source: `local call = redis.call
-local time = call('TIME')
-local clock = time[1] * 1000000 + time[2]
-if clock > ARGV[1] + 0 then return cmsgpack.pack(1, clock) end
-local copies = call('MGET', unpack(KEYS))
-local lengths = {}
-for i = 1, #KEYS do
-local copy = copies[i]
-if copy then
-lengths[i] = #copy
-else
-lengths[i] = -1
-copies[i] = ''
-end
-end
-return cmsgpack.pack(0, clock, lengths) .. table.concat(copies)
 `,
 }
 

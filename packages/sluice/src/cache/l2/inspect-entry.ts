@@ -5,8 +5,8 @@ import { useRedis } from '../../redis/use-redis.ts'
 import { taggedCodec } from '../values/codec.ts'
 import { readCopy } from '../values/stored-copy.ts'
 import { StoredValue } from '../values/stored-value.ts'
-import { cacheKeys } from './keys.ts'
-import { read } from './scripts.gen.ts'
+import { CacheRedis } from './cache-redis.ts'
+import { lookUp } from './scripts.gen.ts'
 
 /** What Redis has of one key of a cache, for display. */
 export interface InspectedEntry {
@@ -45,8 +45,11 @@ export async function inspectEntry(handle: RedisHandle, text: string): Promise<I
   const [name = '', ...parts] = decodeKey(encoded.join('/'))
   const { redis, prefix, release } = useRedis(handle, 'inspectEntry redis')
   try {
-    const key = cacheKeys(`${prefix}${start}${service}/${cache}/`).value(encoded.join('/'))
-    const { reply, nowUs } = await redis.runScript({ script: read, keys: [key], withinMs: 5000 })
+    const cacheRedis = new CacheRedis(redis, `${prefix}${start}${service}/${cache}/`, redis.clock)
+    const key = encoded.join('/')
+    const keys = [cacheRedis.value(key), cacheRedis.lock(key)]
+    // Without a token, and so that no lock is taken.
+    const { reply, nowUs } = await cacheRedis.runScript(lookUp, keys, ['', '', '-'], 5000)
     const [length = -1] = reply.read() as number[]
     const stored = length < 0 ? undefined : StoredValue.next(reply, length, nowUs)
     const copy = stored && readCopy(stored, taggedCodec, Number.POSITIVE_INFINITY)
