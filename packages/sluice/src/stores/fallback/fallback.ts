@@ -231,7 +231,7 @@ class StoreWithFallback implements FallbackStore {
   }
 
   #answerWithout(ask: Ask, failure: StoreError): Answer {
-    if (ask.kind === 'settle') {
+    if (ask.kind === 'settle' || ask.kind === 'extend') {
       // A hold of this outage is known here only.
       const locals = ask.charges.filter(isOfLocalRule)
       const answer = locals.length > 0 ? this.#local.decide(ask, locals, this.#replicas()) : undefined

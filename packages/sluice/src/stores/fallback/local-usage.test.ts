@@ -104,3 +104,30 @@ test('a report that fails is made later, and each unit is told once', async () =
   expect((await first.peek('one')).limits[0]!.remaining).toBe(80)
   expect(refused).toBe(4)
 })
+
+test('what is held without the store is renewed, and settled at what it cost, for as long as it takes', async () => {
+  const clock = virtualClock()
+  const away = switchedStore(memoryStore({ clock }))
+  const rules = [
+    { name: 'jobs', limits: { amount: 1, algorithm: 'concurrency' as const }, onStoreFailure: 'local' as const },
+    { name: 'tokens', limits: { amount: 10, per: '1h' }, onStoreFailure: 'local' as const },
+  ]
+  const limiter = await createLimiter({ policy: { service: 'local', rules }, store: away, replicas: 1, clock })
+  limiters.push(limiter)
+  away.failing = 'refused'
+  const job = await limiter.acquire('k', { rule: 'jobs', ttl: '3s' })
+  const tokens = await limiter.reserve('k', { rule: 'tokens', cost: 4, ttl: '3s' })
+  for (let i = 0; i < 10; i++) await clock.advance('1s')
+  expect((await limiter.acquire('k', { rule: 'jobs' })).allowed).toBe(false)
+  expect(await tokens.settle(6)).toBe(true)
+  expect(await limiter.peek('k', { rule: 'tokens' })).toMatchObject({ limits: [{ remaining: 4 }], degraded: true })
+  expect(await job.extend('1m')).toBe(true)
+  expect(await job.release()).toBe(true)
+  expect((await limiter.acquire('k', { rule: 'jobs' })).allowed).toBe(true)
+  away.failing = undefined
+  await clock.advance('1s')
+  await waitFor(async () => {
+    const { limits, degraded } = await limiter.peek('k', { rule: 'tokens' })
+    return !degraded && limits[0]?.remaining === 4
+  })
+})

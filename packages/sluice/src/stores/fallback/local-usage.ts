@@ -16,6 +16,14 @@ interface Unreported {
   readonly charge: Charge
   readonly replicas: number
   units: number
+  /** Until when it was blocked locally. */
+  blockedMs: number
+}
+
+/** Until when the store said that a subject is blocked, and whether it is blocked locally for that. */
+interface KnownBlock {
+  readonly untilMs: number
+  isKept: boolean
 }
 
 /**
@@ -31,8 +39,8 @@ export class LocalUsage {
   #size = 0
   #reporting: Promise<void> | undefined
   readonly #ahead = new Set<Promise<boolean>>()
-  /** Subjects that the store said are blocked, and until when. */
-  readonly #blocked = new Map<string, number>()
+  /** Subjects that the store said are blocked. */
+  readonly #blocked = new Map<string, KnownBlock>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -43,8 +51,11 @@ export class LocalUsage {
     const shares = charges.map((charge) => limitsPerReplica(charge, replicas))
     if (this.#blocked.size > 0) for (const charge of shares) this.#keepBlocked(charge)
     const answer = this.#memory.decide({ ...ask, charges: shares } as Ask, 0) as Answer
-    if (ask.kind === 'take' && answer.granted > 0)
-      for (const charge of charges) this.#remember(charge, replicas, charge.cost * answer.granted)
+    const isSpent = answer.granted > 0 && (ask.kind === 'take' || ask.kind === 'settle')
+    for (const [c, charge] of charges.entries()) {
+      if (isSpent) this.#remember({ charge, replicas, units: charge.cost * answer.granted, blockedMs: 0 })
+      if (charge.limits.block !== undefined) this.#noteBlock(charge, replicas, shares[c]!)
+    }
     return answer
   }
 
@@ -54,19 +65,32 @@ export class LocalUsage {
     for (const [c, charge] of charges.entries()) {
       const block = charge.rule.onStoreFailure === 'local' && statuses[c]?.find((status) => status.block)
       const name = charge.rule.prefix + charge.subject
-      if (block) this.#blocked.set(name, this.#clock.monotonic() + block.retryAfterMs)
+      if (block) this.#know(name, this.#clock.monotonic() + block.retryAfterMs)
       else if (allowed) this.#blocked.delete(name)
     }
+  }
+
+  #know(name: string, untilMs: number): void {
+    this.#blocked.set(name, { untilMs, isKept: false })
     if (this.#blocked.size > maxSubjects) this.#blocked.delete(this.#blocked.keys().next().value!)
   }
 
   #keepBlocked(charge: Charge): void {
     const name = charge.rule.prefix + charge.subject
-    const untilMs = this.#blocked.get(name)
-    if (untilMs === undefined) return
-    this.#blocked.delete(name)
-    const forUs = Math.ceil((untilMs - this.#clock.monotonic()) * 1000)
-    if (forUs > 0) this.#memory.decide({ kind: 'block', charges: [charge], forUs }, 0)
+    const known = this.#blocked.get(name)
+    if (known === undefined) return
+    const forUs = Math.ceil((known.untilMs - this.#clock.monotonic()) * 1000)
+    if (forUs <= 0) this.#blocked.delete(name)
+    else if (!known.isKept) this.#memory.decide({ kind: 'block', charges: [charge], forUs }, 0)
+    known.isKept = true
+  }
+
+  /** Notes a block that was made here, for the report. One that the store made may have been ended there meanwhile. */
+  #noteBlock(charge: Charge, replicas: number, share: Charge): void {
+    if (this.#blocked.has(charge.rule.prefix + charge.subject)) return
+    const restMs = blockIn(this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer)
+    const blockedMs = this.#clock.monotonic() + restMs
+    if (restMs > 0) this.#remember({ charge, replicas, units: 0, blockedMs })
   }
 
   /** Whether nothing is waiting to be reported. */
@@ -134,29 +158,48 @@ export class LocalUsage {
   /**
    * False when the store is away again. A report whose reply was lost is made again: rather too strict than too lax.
    */
-  async #reportOne({ charge, replicas, units }: Unreported, store: Store, withinMs: number): Promise<boolean> {
-    const share = limitsPerReplica(charge, replicas)
-    const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer
-    // What has passed out of a window since is not reported into the next one.
-    const spent = share.limits.limits.map((limit, l) => {
-      const { remaining, pace, share: of } = local.statuses[0]![l]!
-      return Math.min(units, pace?.spent ?? of?.spent ?? limit.burst - remaining)
-    })
-    if (!spent.some((left) => left > 0)) return true
+  async #reportOne(entry: Unreported, store: Store, withinMs: number): Promise<boolean> {
+    const { charge, units } = entry
+    const late = () => new StoreError('timeout', 'no answer before the deadline')
+    // A store that never answers would keep the limiter from closing.
+    const ask = (each: Ask): Promise<Answer> =>
+      withinTime(Promise.resolve(store.decide(each, withinMs)), { ms: withinMs, clock: this.#clock, late })
+    const spent = this.#spentOf(entry)
     try {
-      const ask = { kind: 'debit', charges: [charge], units: spent.map((left) => Math.max(0, left)) } as const
-      const late = () => new StoreError('timeout', 'no answer before the deadline')
-      // A store that never answers would keep the limiter from closing.
-      await withinTime(Promise.resolve(store.decide(ask, withinMs)), { ms: withinMs, clock: this.#clock, late })
+      if (units > 0 && spent.some((left) => left > 0)) await ask({ kind: 'debit', charges: [charge], units: spent })
+      entry.units = 0
+      await this.#reportBlock(entry, ask)
       return true
     } catch (error) {
       if (error instanceof StoreError && !error.transient) return true
-      this.#remember(charge, replicas, units)
+      this.#remember(entry)
       return false
     }
   }
 
-  #remember(charge: Charge, replicas: number, units: number): void {
+  /** What has passed out of a window since is not reported into the next one. */
+  #spentOf({ charge, replicas, units }: Unreported): number[] {
+    const share = limitsPerReplica(charge, replicas)
+    const local = this.#memory.decide({ kind: 'peek', charges: [share] }, 0) as Answer
+    return share.limits.limits.map((limit, l) => {
+      const { remaining, pace, share: of } = local.statuses[0]![l]!
+      return Math.max(0, Math.min(units, pace?.spent ?? of?.spent ?? limit.burst - remaining))
+    })
+  }
+
+  /** Blocks the subject in the store too, unless it is blocked there for longer. */
+  async #reportBlock({ charge, blockedMs }: Unreported, ask: (ask: Ask) => Promise<Answer>): Promise<void> {
+    const restMs = (): number => blockedMs - this.#clock.monotonic()
+    if (restMs() <= 0) return
+    const present = blockIn(await ask({ kind: 'peek', charges: [charge] }))
+    const forUs = Math.ceil(restMs() * 1000)
+    if (forUs > present * 1000) await ask({ kind: 'block', charges: [charge], forUs })
+    this.#memory.decide({ kind: 'block', charges: [charge], forUs: 0 }, 0)
+    this.#know(charge.rule.prefix + charge.subject, blockedMs)
+  }
+
+  #remember(entry: Unreported): void {
+    const { charge, units, blockedMs } = entry
     let subjects = this.#unreported.get(charge.rule.prefix)
     if (subjects === undefined) {
       subjects = new Map()
@@ -165,10 +208,16 @@ export class LocalUsage {
     const known = subjects.get(charge.subject)
     if (known !== undefined) {
       known.units += units
+      known.blockedMs = Math.max(known.blockedMs, blockedMs)
       return
     }
     if (this.#size >= maxSubjects) return
-    subjects.set(charge.subject, { charge, replicas, units })
+    subjects.set(charge.subject, entry)
     this.#size += 1
   }
+}
+
+/** How long the subject of the one charge is still blocked; 0 when it is not. */
+function blockIn({ statuses }: Answer): number {
+  return statuses[0]!.find(({ block }) => block)?.retryAfterMs ?? 0
 }
