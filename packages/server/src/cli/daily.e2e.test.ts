@@ -43,6 +43,10 @@ it('init writes a policy once, and says what enforces it', async () => {
   expect(first).toMatchObject({ code: 0, out: expect.stringContaining("from 'sluice/hono'") })
   expect(readFileSync(file('policies/web.yaml'), 'utf8')).toContain('service: web\n')
   expect((await sluice('init', 'policies/web.yaml')).code).toBe(2)
+  expect(await sluice('init', 'hono')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('sluice init --for hono'),
+  })
   expect(existsSync(file('sluice.yaml'))).toBe(false)
 })
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { wrongUse } from '../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../command.ts'
-import { codeFor, frameworkOf } from '../init/frameworks.ts'
+import { codeFor, frameworkOf, frameworks } from '../init/frameworks.ts'
 import { starterPolicy } from '../init/starter-policy.ts'
 import { safe } from '../terminal/text.ts'
 
@@ -11,6 +11,11 @@ export async function init(input: Input, terminal: Terminal): Promise<ExitCode> 
   const [file = 'sluice.yaml'] = input.args
   if (existsSync(file) && !input.flag('force'))
     throw wrongUse(`${JSON.stringify(file)} is there already`, 'name another file, or replace it with --force')
+  if (frameworks.includes(file))
+    throw wrongUse(
+      `${JSON.stringify(file)} would be the name of the file`,
+      `sluice init --for ${file} is for that framework`,
+    )
   const project = projectHere()
   const service = input.text('service') ?? project.name?.replace(/^@[^/]*\//, '') ?? 'my-service'
   if (!/^[\w.-]+$/.test(service))
