@@ -10,6 +10,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Warns on every machine that is busy.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   logLevel: 'warn',
 })
