@@ -1,11 +1,10 @@
 import type { Clock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
-import type { CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts'
+import type { CompiledPolicy, CompiledRule, RuleCharge } from '../policy/compiled-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import { type Charges, chargesOfKey, chargesOfRequest, chargeTo, isRequest, noCharges } from './decision/charges.ts'
-import type { RuleCharge } from './decision/rule-charge.ts'
 import { RuleNames } from './decision/rule-names.ts'
 import type { Subject, TakeOptions } from './limiter.ts'
 

@@ -1,11 +1,10 @@
 import type { Clock } from '../core/clock.ts'
-import type { CompiledPolicy } from '../policy/compiled-policy.ts'
+import type { CompiledPolicy, RuleCharge } from '../policy/compiled-policy.ts'
 import type { Store } from '../stores/store.ts'
 import type { Charger } from './charger.ts'
 import { type Charges, isCounted, needsPermit } from './decision/charges.ts'
 import type { Decider } from './decision/decider.ts'
 import type { Decision } from './decision/decision.ts'
-import type { RuleCharge } from './decision/rule-charge.ts'
 import { unitsAreFor } from './decision/units.ts'
 import {
   checkId,

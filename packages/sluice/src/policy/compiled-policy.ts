@@ -1,4 +1,4 @@
-import type { ChargedRule } from '../core/engine/ask.ts'
+import type { Charge, ChargedRule } from '../core/engine/ask.ts'
 import type { LimitSet } from '../core/engine/limit-set.ts'
 import type { ReadKeyPart } from '../core/key.ts'
 import type { CompiledCapacity } from './capacity/compile-capacity.ts'
@@ -62,12 +62,13 @@ export interface CompiledRule extends ChargedRule {
   overrideFor(subject: string, nowMs: number): 'in-force' | 'expired' | 'pending' | undefined
 }
 
-/** A rule that applies to a request, with all that a charge needs. */
-export interface MatchedRule {
+/** A charge whose rule is known in full. */
+export interface RuleCharge extends Charge {
   readonly rule: CompiledRule
-  readonly subject: string
-  readonly limits: LimitSet
-  readonly cost: number
+}
+
+/** A rule that applies to a request, as its charge. */
+export interface MatchedRule extends RuleCharge {
   readonly tier: string | undefined
 }
 

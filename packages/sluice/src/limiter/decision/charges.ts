@@ -1,11 +1,11 @@
 import type { TimeSource } from '../../core/clock.ts'
 import type { ChargeTerms } from '../../core/engine/ask.ts'
 import { changeCharge } from '../../core/engine/charge.ts'
+import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
-import type { CompiledPolicy, CompiledRule, MatchedRule } from '../../policy/compiled-policy.ts'
+import type { CompiledPolicy, CompiledRule, MatchedRule, RuleCharge } from '../../policy/compiled-policy.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
-import { type RuleCharge, TextCharge } from './rule-charge.ts'
 import { checkCost, unitsAreFor } from './units.ts'
 
 /** What a key or a request is charged under one version of a policy. */
@@ -25,6 +25,30 @@ export interface Refusal {
   readonly reason: 'missing-key' | 'forbidden'
   /** What would have been charged, where the rule has a key for it. */
   readonly charge: RuleCharge | undefined
+}
+
+/**
+ * A charge of a key that is a text. Encoding the key would cost as much as a decision in memory, so that it is left to
+ * whoever does not find the subject by its text.
+ */
+class TextCharge implements RuleCharge {
+  readonly rule: CompiledRule
+  readonly text: string
+  readonly limits: LimitSet
+  readonly cost: number
+  #subject: string | undefined
+
+  constructor(rule: CompiledRule, text: string, limits: LimitSet, cost: number) {
+    this.rule = rule
+    this.text = text
+    this.limits = limits
+    this.cost = cost
+  }
+
+  get subject(): string {
+    this.#subject ??= encodeKey(this.text)
+    return this.#subject
+  }
 }
 
 const none: readonly RuleCharge[] = Object.freeze([])

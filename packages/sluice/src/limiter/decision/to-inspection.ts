@@ -1,8 +1,8 @@
 import type { Answer } from '../../core/engine/ask.ts'
 import { changeCharge } from '../../core/engine/charge.ts'
+import type { RuleCharge } from '../../policy/compiled-policy.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Inspection } from '../limiter.ts'
-import type { RuleCharge } from './rule-charge.ts'
 
 /** What a store knows about one subject, from a peek. */
 export function toInspection(

@@ -1,6 +1,6 @@
 import { maxUnits } from '../../core/algorithms/limit.ts'
 import { SluiceError, show } from '../../core/errors.ts'
-import type { RuleCharge } from './rule-charge.ts'
+import type { RuleCharge } from '../../policy/compiled-policy.ts'
 
 /**
  * Units that the caller knows better than the policy. A number is meant for the rules whose cost is estimated, which is

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
 import type { LimitStatus } from '../../core/engine/ask.ts'
+import type { RuleCharge } from '../../policy/compiled-policy.ts'
 import { delayMsOf } from '../../policy/rule/delay-spec.ts'
 import { sleep } from '../../runtime/sleep.ts'
 import type { Store } from '../../stores/store.ts'
 import type { Charges } from '../decision/charges.ts'
 import type { Decision } from '../decision/decision.ts'
-import type { RuleCharge } from '../decision/rule-charge.ts'
 
 export interface SlowDownParts {
   readonly store: Pick<Store, 'decide'>
