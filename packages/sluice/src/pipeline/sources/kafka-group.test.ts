@@ -148,6 +148,9 @@ it('a consumer that is replaced while it joins leaves the group once it has join
   await waitFor(() => joined.length === 1)
   await clock.advance(2000)
   expect(list).toThrow('no sign of life')
+  // It has its time to leave, though nobody knows whether it ever joins.
+  await clock.advance(5000)
+  list()
   await waitFor(() => joined.length === 2)
   expect(left).toEqual([])
   joined[0]!()
@@ -155,4 +158,32 @@ it('a consumer that is replaced while it joins leaves the group once it has join
   joined[1]!()
   await group.close()
   expect(left).toEqual([0, 1])
+})
+
+it('a new consumer joins once the one before has left: one that is stopped would join again with it', async () => {
+  const clock = virtualClock()
+  let made = 0
+  const leave: (() => void)[] = []
+  const consumer = () => {
+    made += 1
+    const disconnect = (): Promise<void> => new Promise((resolve) => void leave.push(resolve))
+    return { ...(scriptedKafka().kafka.consumer as () => KafkaConsumer)(), disconnect }
+  }
+  const options = { topics: ['t'], group: 'g', fromBeginning: true, consumer: {}, stallMs: 1000, clock }
+  const group = new KafkaGroup({ ...scriptedKafka().kafka, consumer }, options)
+  let changes = 0
+  const list = (): readonly string[] => group.partitions(() => changes++)
+  list()
+  await clock.advance(2000)
+  expect(list).toThrow('no sign of life')
+  list()
+  expect(made).toBe(1)
+  await waitFor(() => leave.length === 1)
+  leave[0]!()
+  await waitFor(() => changes === 1)
+  list()
+  expect(made).toBe(2)
+  const closed = group.close()
+  await clock.advance(5000)
+  await closed
 })

@@ -38,6 +38,8 @@ export class KafkaGroup {
   #consumer: KafkaConsumer | undefined
   /** Ends when the consumer has joined the group, or failed to. */
   #joining: Promise<void> | undefined
+  /** Ends when the consumer before has left the group, or had its time for that. */
+  #leaving: Promise<void> | undefined
   #assigned = new Map<string, KafkaPartition>()
   /** What each reader reads, also after the group has taken it away. */
   readonly #reading = new Map<string, KafkaPartition>()
@@ -60,7 +62,7 @@ export class KafkaGroup {
     this.#changed = changed
     if (this.#consumer && clock.monotonic() - this.#seenMs > stallMs)
       this.#replace(new Error(`the consumer showed no sign of life for ${stallMs} ms`))
-    if (this.#consumer === undefined && !this.#isClosed) {
+    if (this.#consumer === undefined && this.#leaving === undefined && !this.#isClosed) {
       this.#consumer = this.#newConsumer()
       this.#joining = this.#join(this.#consumer)
     }
@@ -124,10 +126,9 @@ export class KafkaGroup {
   async close(): Promise<void> {
     this.#isClosed = true
     const consumer = this.#consumer
-    const leaving = Promise.all([this.#leave(), this.#ends.close()])
-    const late = (): Error => new Error('the brokers do not answer')
+    const leaving = Promise.all([this.#leave(), this.#leaving, this.#ends.close()])
     // The group notices by itself that a member is gone.
-    await withinTime(leaving, { ms: leaveMs, clock: this.#options.clock, late }).catch(() => {
+    await this.#inTime(leaving).catch(() => {
       consumer?.disconnect().catch(() => undefined)
     })
   }
@@ -217,9 +218,23 @@ export class KafkaGroup {
       this.#consumer?.resume([{ topic, partitions: [partition] }])
   }
 
+  /**
+   * The next consumer joins when this one has left: kafkajs lets a consumer that is stopped join once more when the
+   * group forms anew meanwhile, and then none of them gets a partition.
+   */
   #replace(error: unknown): void {
     this.#failure = error
-    this.#leave().catch(() => undefined)
+    this.#leaving = this.#inTime(this.#leave())
+      .catch(() => undefined)
+      .then(() => {
+        this.#leaving = undefined
+        this.#changed()
+      })
+  }
+
+  #inTime(leaving: Promise<unknown>): Promise<unknown> {
+    const late = (): Error => new Error('the brokers do not answer')
+    return withinTime(leaving, { ms: leaveMs, clock: this.#options.clock, late })
   }
 
   /**
