@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { openView, startBrowser, startDaemon } from '../test/page/browser.ts'
+import { openView, sharedBrowser, startDaemon } from '../test/page/browser.ts'
 import { type Spread, spread } from './measure/stats.ts'
 import { progress } from './report/print.ts'
 
@@ -29,10 +29,10 @@ export async function benchPage(options: { readonly rounds?: number } = {}): Pro
   const others = Array.from({ length: rules - 1 }, (_, i) => `  - { name: rule-${i}, limits: { rpm: 100 } }\n`)
   writeFileSync(file, `service: bench\nrules:\n  - { name: per-user, limits: { rpd: 3 } }\n${others.join('')}`)
   const daemon = await startDaemon({ policy: file })
-  const browser = await startBrowser()
+  const browser = await sharedBrowser()
   try {
     await askForKeys(daemon.url)
-    const { page } = await openView(browser, daemon)
+    const { page } = await openView(daemon)
     const [paints, figures, searches]: [number[], number[], number[]] = [[], [], []]
     let longestTaskMs = 0
     let scriptBytes = 0

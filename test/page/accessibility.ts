@@ -4,8 +4,10 @@ import type { Page } from 'playwright-core'
 /** What axe-core finds serious or critical, as text: `expect(await seriousFindings(page)).toEqual([])`. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   // Evaluated by the debugger, to which the content security policy does not apply.
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run(document))
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: typeof axe }).axe.run(document, { resultTypes: ['violations'] }),
+  )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`))

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { adminToken, openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { adminToken, closeViews, openView, picture, signIn, startDaemon } from './browser.ts'
 
 const policy = (rpm: number) =>
   `service: shop\nrules:\n  - name: per-tenant\n    key: headers.tenant\n    limits: { rpm: ${rpm} }\n`
@@ -13,11 +12,9 @@ const policy = (rpm: number) =>
 describe('the audit log as a page', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-audit-'))
   const file = join(folder, 'sluice.yaml')
-  let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
     writeFileSync(file, policy(5))
-    browser = await startBrowser()
     daemon = await startDaemon(
       { policy: file, 'history-url': 'https://grafana.example/d/sluice?from=now-7d' },
       { SLUICE_READ_TOKEN: 'may-only-look' },
@@ -33,7 +30,7 @@ describe('the audit log as a page', () => {
     await send('PUT', '/v1/policy', policy(6))
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
@@ -42,7 +39,7 @@ describe('the audit log as a page', () => {
     ['light', 'desktop'],
     ['dark', 'phone'],
   ] as const)('lists who changed what, newest first, with before and after, %s, %s', async (theme, width) => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/audit', theme, width })
+    const { page, wrong, close } = await openView(daemon, { view: '/audit', theme, width })
     const rows = page.getByRole('table', { name: 'Changes by operators' }).getByRole('row')
     await rows.nth(2).waitFor()
     expect(await rows.nth(1).textContent()).toMatch(/admin.*Published/)
@@ -59,7 +56,7 @@ describe('the audit log as a page', () => {
   })
 
   test('is not there for people who may only look', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/audit', signedIn: false })
+    const { page, wrong, close } = await openView(daemon, { view: '/audit', signedIn: false })
     await signIn(page, 'may-only-look')
     await page.getByText('You may not see this').waitFor()
     expect(await page.getByRole('link', { name: 'Audit', exact: true }).count()).toBe(0)
@@ -68,7 +65,7 @@ describe('the audit log as a page', () => {
   })
 
   test('the overview leads to older figures where it was told of them', async () => {
-    const { page, wrong, close } = await openView(browser, daemon)
+    const { page, wrong, close } = await openView(daemon)
     const link = page.getByRole('link', { name: 'Further back than 15 minutes' })
     expect(await link.getAttribute('href')).toBe('https://grafana.example/d/sluice?from=now-7d')
     expect(await link.getAttribute('rel')).toBe('noopener noreferrer')

@@ -1,23 +1,20 @@
-import type { Browser } from 'playwright-core'
 import { startNginx } from 'sluice/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { adminToken, openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { adminToken, closeViews, openView, picture, sharedBrowser, signIn, startDaemon } from './browser.ts'
 
 describe('the page behind nginx', () => {
-  let browser: Browser
   let daemon: Daemon
   const ends: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
-    browser = await startBrowser()
     daemon = await startDaemon()
   })
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
   })
 
@@ -25,7 +22,7 @@ describe('the page behind nginx', () => {
   async function openBehind(lines: string, width: 'desktop' | 'phone' = 'desktop', signedIn = true) {
     const nginx = await startNginx(`location / { proxy_pass ${daemon.url}; ${lines} }`)
     ends.push(() => nginx.stop())
-    const view = await openView(browser, { ...daemon, url: nginx.url }, { width, signedIn })
+    const view = await openView({ ...daemon, url: nginx.url }, { width, signedIn })
     ends.push(() => view.close())
     return { ...view, url: nginx.url }
   }
@@ -52,7 +49,7 @@ describe('the page behind nginx', () => {
   })
 
   test('a proxy with TLS that does not say so is told to', async () => {
-    const context = await browser.newContext()
+    const context = await (await sharedBrowser()).newContext()
     ends.push(async () => {
       await context.unrouteAll({ behavior: 'ignoreErrors' })
       await context.close()

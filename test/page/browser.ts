@@ -22,10 +22,20 @@ const flags = [
 /** The widths that are tested: a phone and a desktop. */
 export const widths = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const
 
-export async function startBrowser(): Promise<Browser> {
+let started: Promise<Browser> | undefined
+
+/** The browser of all files that share this process, with which it ends; a test has contexts of its own in it. */
+export function sharedBrowser(): Promise<Browser> {
   const executablePath = process.env.SLUICE_CHROMIUM ?? places.find((place) => existsSync(place))
   if (executablePath === undefined) throw new Error('there is no Chromium: run npm run setup')
-  return chromium.launch({ executablePath, args: flags })
+  started ??= chromium.launch({ executablePath, args: flags })
+  return started
+}
+
+/** Closes what a file has opened in the browser. */
+export async function closeViews(): Promise<void> {
+  const browser = await started
+  await Promise.all(browser?.contexts().map((context) => context.close()) ?? [])
 }
 
 export interface ViewOptions {
@@ -53,12 +63,12 @@ export interface View {
  * Opens the page of a daemon.
  *
  * @example
- * const browser = await startBrowser()
  * const daemon = await startDaemon({ policy: file })
- * const { page, wrong } = await openView(browser, daemon, { view: '/rules', width: 'phone' })
+ * const { page, wrong } = await openView(daemon, { view: '/rules', width: 'phone' })
  */
-export async function openView(browser: Browser, daemon: Daemon, options: ViewOptions = {}): Promise<View> {
+export async function openView(daemon: Daemon, options: ViewOptions = {}): Promise<View> {
   const { width = 'desktop', theme = 'light', view = '/', signedIn = true } = options
+  const browser = await sharedBrowser()
   const context = await browser.newContext({ viewport: widths[width], colorScheme: theme, timezoneId: 'Europe/Berlin' })
   const page = await context.newPage()
   const wrong: string[] = []

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Demo, openDemo } from '../../examples/demo/src/open-demo.ts'
-import { adminToken, openView, picture, startBrowser } from './browser.ts'
+import { adminToken, openView, picture } from './browser.ts'
 
 /** The picture of the README needs minutes of traffic: `npm run screenshot` takes it. */
 const minutes = Number(process.env.SLUICE_SCREENSHOT_MINUTES ?? 0)
@@ -18,8 +18,7 @@ describe('the demo', () => {
     'lives on the page by itself',
     async () => {
       if (minutes > 0) await new Promise((resolve) => setTimeout(resolve, minutes * 60_000))
-      const browser = await startBrowser()
-      const { page, wrong } = await openView(browser, demo.daemon)
+      const { page, wrong, close } = await openView(demo.daemon)
       await page.getByRole('region', { name: 'Rules' }).getByText('tenant', { exact: true }).waitFor()
       await page.waitForFunction(() => /[1-9]/.test(document.querySelector('.tile-value')?.textContent ?? ''))
       const refused = page.getByRole('region', { name: 'Who is being refused' }).getByText('acme-labs')
@@ -27,7 +26,7 @@ describe('the demo', () => {
       const taken = await picture(page, 'demo')
       if (minutes > 0) copyFileSync(taken, fileURLToPath(new URL('../../docs/page.png', import.meta.url)))
       expect(wrong).toEqual([])
-      await browser.close()
+      await close()
     },
     (minutes + 1) * 60_000,
   )

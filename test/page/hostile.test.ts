@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { sidewaysScroll } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, startDaemon } from './browser.ts'
 import { keepDeciding } from './traffic.ts'
 
 /** Text that would run if it were used as HTML, an attribute, a script or an address. */
@@ -45,7 +44,6 @@ const report = {
 
 describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-hostile-'))
-  let browser: Browser
   let daemon: Daemon
   const ends: (() => void)[] = []
   beforeAll(async () => {
@@ -55,7 +53,6 @@ describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
       file,
       `service: shop\nrules:\n  - { name: per-user, description: ${described}, key: ip, match: { path: /x }, limits: { rpd: 3 } }\n`,
     )
-    browser = await startBrowser()
     daemon = await startDaemon({ policy: file })
     ends.push(keepDeciding(daemon, hostile), keepDeciding(daemon, link))
     const post = (): void => void send(`${daemon.url}/v1/reports`, 'POST', report)
@@ -65,7 +62,7 @@ describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
   })
   afterAll(async () => {
     for (const end of ends) end()
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
@@ -80,7 +77,7 @@ describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
     ['/policy', 'No mistakes'],
     ['/parts', 'Upstreams'],
   ])('is only text on %s', async (view, sign) => {
-    const { page, wrong, close } = await openView(browser, daemon, { view })
+    const { page, wrong, close } = await openView(daemon, { view })
     await page.getByText(sign).first().waitFor()
     if (view === '/' || view === '/parts') await page.getByText('onerror=').first().waitFor()
     await page.waitForTimeout(500)
@@ -99,7 +96,7 @@ describe('hostile text from requests and reports', { timeout: 120_000 }, () => {
     writeFileSync(file, `service: shop\nrules:\n  - { name: ${name}, key: ip, limits: { rpd: 3 } }\n`)
     const named = await startDaemon({ policy: file })
     ends.push(() => void named.close())
-    const { page, close } = await openView(browser, named, { width: 'phone' })
+    const { page, close } = await openView(named, { width: 'phone' })
     for (const view of ['/', '/rules', `/rules/${name}`, '/policy', '/keys?key=a']) {
       await page.evaluate((hash) => {
         location.hash = hash

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
-import { adminToken, openView, startBrowser, startDaemon } from './browser.ts'
+import { adminToken, closeViews, openView, startDaemon } from './browser.ts'
 import { decide, keepDeciding } from './traffic.ts'
 
 interface Focus {
@@ -37,17 +37,15 @@ const readFocus = (page: Page): Promise<Focus | undefined> =>
 
 describe('with the keyboard alone', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-keyboard-'))
-  let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
     const file = join(folder, 'sluice.yaml')
     writeFileSync(file, 'service: shop\nrules:\n  - { name: per-user, limits: { rpd: 3 } }\n')
-    browser = await startBrowser()
     daemon = await startDaemon({ policy: file })
     await decide(daemon, 'ada', 5)
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
@@ -61,7 +59,7 @@ describe('with the keyboard alone', { timeout: 120_000 }, () => {
     ['/policy/history', 'Versions'],
     ['/parts', 'No part reports yet'],
   ])('everything on %s is reached in the order of the page, is seen, and lets go again', async (view, sign) => {
-    const { page, wrong, close } = await openView(browser, daemon, { view })
+    const { page, wrong, close } = await openView(daemon, { view })
     await page.getByText(sign).first().waitFor()
     // Like a new visit: the sign-in had the focus.
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
@@ -83,7 +81,7 @@ describe('with the keyboard alone', { timeout: 120_000 }, () => {
 
   test('one signs in, skips to the content, opens a key, starts a reset, and cancels it', async () => {
     const stop = keepDeciding(daemon, 'ada')
-    const { page, wrong, close } = await openView(browser, daemon, { signedIn: false })
+    const { page, wrong, close } = await openView(daemon, { signedIn: false })
     await page.getByLabel('Code or admin token').waitFor()
     await page.keyboard.type(adminToken)
     await page.keyboard.press('Enter')

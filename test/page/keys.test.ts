@@ -1,14 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createLimiter, memoryStore } from 'sluice'
 import { daemonReports, partReport, startReports } from 'sluice/reports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { adminToken, openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { adminToken, closeViews, openView, picture, signIn, startDaemon } from './browser.ts'
 
 const policy = `service: shop
 rules:
@@ -30,14 +30,12 @@ const curl = `curl 'https://api.example/v1/analyze' \\
 const hostile = '<img src=x onerror=alert(1)>'
 
 describe('the page of keys', { timeout: 120_000 }, () => {
-  let browser: Browser
   let daemon: Daemon
   let reporting: ReturnType<typeof startReports> | undefined
   const folder = mkdtempSync(join(tmpdir(), 'sluice-keys-'))
   const file = join(folder, 'sluice.yaml')
   beforeAll(async () => {
     writeFileSync(file, policy)
-    browser = await startBrowser()
     daemon = await startDaemon({ policy: file }, { SLUICE_READ_TOKEN: 'may-only-look' })
     const take = (key: unknown, rule: string, cost: number) =>
       send(`${daemon.url}/v1/check`, 'POST', { key, rule, cost })
@@ -60,7 +58,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
     await other.close()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await reporting?.close()
     await daemon?.close()
     rmSync(folder, { recursive: true })
@@ -72,7 +70,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   }
 
   test('a pasted curl command is explained, and its secrets stay out of the address', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    const { page, wrong, close } = await openView(daemon, { view: '/keys' })
     await page.getByText('Whose requests are you looking for?').waitFor()
     // Who is denied is one click away, also from a process that only reports.
     await page.getByRole('region', { name: 'Most denied keys' }).getByRole('link', { name: 'eve' }).waitFor()
@@ -107,7 +105,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
       body: { language: 'en' },
     })
     const view = `/keys?request=${encodeURIComponent(request)}&ip=192.0.2.8`
-    const { page, wrong, close } = await openView(browser, daemon, { view, width: 'phone', theme: 'dark' })
+    const { page, wrong, close } = await openView(daemon, { view, width: 'phone', theme: 'dark' })
     await page.getByText('shop/address/192.0.2.8').waitFor()
     expect(await sidewaysScroll(page)).toBeUndefined()
     expect(await seriousFindings(page)).toEqual([])
@@ -117,7 +115,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   })
 
   test('an explanation is asked for again once its hidden tab is shown', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    const { page, wrong, close } = await openView(daemon, { view: '/keys' })
     await page.clock.install()
     await ask(page, 'grace')
     await page.getByText('It would pass now').waitFor()
@@ -137,7 +135,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   })
 
   test('an explanation that takes longer than the pause between two is shown', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys' })
+    const { page, wrong, close } = await openView(daemon, { view: '/keys' })
     await page.clock.install()
     const held: (() => void)[] = []
     await page.route('**/v1/explain', async (route) => {
@@ -155,7 +153,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   })
 
   test('what only requests tell is asked for, and nothing is guessed without it', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys?key=shop%2Fby-plan%2Facme%2Feu' })
+    const { page, wrong, close } = await openView(daemon, { view: '/keys?key=shop%2Fby-plan%2Facme%2Feu' })
     await page.getByText('Its tier is not known here, and so its limits are not.').waitFor()
     await page.getByLabel('as if its tier were').fill('standard')
     await page.getByRole('button', { name: 'Apply' }).click()
@@ -180,7 +178,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   })
 
   test('a key is shown as text, whatever it contains', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/keys', width: 'phone' })
+    const { page, wrong, close } = await openView(daemon, { view: '/keys', width: 'phone' })
     await ask(page, hostile)
     await page.locator('section', { hasText: 'shop/per-user/' }).getByRole('link', { name: 'Open key' }).click()
     await page.getByRole('heading', { name: hostile }).waitFor()
@@ -194,7 +192,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
 
   test('a reset needs a confirmation, can be cancelled, and is in the audit log', async () => {
     const view = '/keys?key=shop%2Fper-user%2Fada'
-    const { page, wrong, close } = await openView(browser, daemon, { view, theme: 'dark' })
+    const { page, wrong, close } = await openView(daemon, { view, theme: 'dark' })
     await page.getByText('full: next in').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await picture(page, 'keys-full-desktop-dark')
@@ -217,7 +215,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
 
   test('a key is blocked for a while and unblocked by admins, each with a confirmation and an audit entry', async () => {
     const view = '/keys?key=shop%2Fper-user%2Fheidi'
-    const { page, wrong, close } = await openView(browser, daemon, { view, width: 'phone', theme: 'dark' })
+    const { page, wrong, close } = await openView(daemon, { view, width: 'phone', theme: 'dark' })
     await page.getByText('Its next unit passes.').waitFor()
     expect(await page.getByRole('button', { name: 'Unblock …' }).count()).toBe(0)
     const take = () => send(`${daemon.url}/v1/check`, 'POST', { key: 'heidi', rule: 'per-user' })
@@ -237,7 +235,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
     expect(await seriousFindings(page)).toEqual([])
     expect(await sidewaysScroll(page)).toBeUndefined()
     await picture(page, 'keys-blocked-phone-dark')
-    const looking = await openView(browser, daemon, { view, signedIn: false })
+    const looking = await openView(daemon, { view, signedIn: false })
     await signIn(looking.page, 'may-only-look')
     await looking.page.getByText('It is blocked').waitFor()
     expect(await looking.page.getByRole('button', { name: /^(Reset|Block|Unblock) …$/ }).count()).toBe(0)
@@ -262,7 +260,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
 
   test('an override is pushed with an end and removed again; the second of two operators gets a conflict', async () => {
     const view = '/keys?key=shop%2Fper-user%2Fgrace'
-    const { page, wrong, close } = await openView(browser, daemon, { view })
+    const { page, wrong, close } = await openView(daemon, { view })
     page.setDefaultTimeout(8000)
     await page.getByLabel('per day').fill('500')
     await page.getByLabel('for how long').selectOption('4 hours')
@@ -293,7 +291,7 @@ describe('the page of keys', { timeout: 120_000 }, () => {
   })
 
   test('a source that cannot be written to disables overrides and shows why', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { signedIn: false, width: 'phone' })
+    const { page, wrong, close } = await openView(daemon, { signedIn: false, width: 'phone' })
     // Tests may run as root, whom no permission stops, so the answer of the daemon is changed in transit.
     await page.route('**/v1/policy', async (route) => {
       const response = await route.fetch()

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { startRedis, startTcpProxy } from 'sluice/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, signIn, startBrowser, startDaemon, type View } from './browser.ts'
+import { closeViews, openView, picture, signIn, startDaemon, type View } from './browser.ts'
 import { decide, keepDeciding } from './traffic.ts'
 
 const hostile = '<img src=x onerror=document.title="owned">'
@@ -15,18 +14,15 @@ describe('the overview', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'))
   const file = join(folder, 'sluice.yaml')
   writeFileSync(file, 'service: shop\nrules:\n  - { name: per-user, limits: { rpd: 3 }, onStoreFailure: open }\n')
-  let browser: Browser
   let view: View | undefined
   const ends: (() => unknown)[] = []
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
+  beforeAll(async () => {})
   afterEach(async () => {
     await view?.close()
     for (const end of ends.splice(0).reverse()) await end()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     rmSync(folder, { recursive: true })
   })
   const start = async (flags = {}, env = {}): Promise<Daemon> => {
@@ -38,7 +34,7 @@ describe('the overview', () => {
   test('shows who is refused, by which rule; a key that looks like markup stays text', async () => {
     const daemon = await start()
     ends.push(keepDeciding(daemon, hostile))
-    view = await openView(browser, daemon)
+    view = await openView(daemon)
     const { page, wrong } = view
     const row = page.getByRole('region', { name: 'Who is being refused' }).getByRole('listitem')
     await row.first().waitFor()
@@ -61,7 +57,7 @@ describe('the overview', () => {
   ] as const)('has no serious faults for axe and does not scroll sideways, %s, %s', async (theme, width) => {
     const daemon = await start()
     ends.push(keepDeciding(daemon, 'somebody-with-a-rather-long-name-that-has-to-go-somewhere'))
-    view = await openView(browser, daemon, { theme, width })
+    view = await openView(daemon, { theme, width })
     const { page, wrong } = view
     await page.getByRole('region', { name: 'Who is being refused' }).getByRole('listitem').first().waitFor()
     expect(await seriousFindings(page)).toEqual([])
@@ -75,7 +71,7 @@ describe('the overview', () => {
     ends.push(() => redis.stop())
     const daemon = await start({ redis: redis.url, deadline: '100' })
     ends.push(keepDeciding(daemon, 'somebody'))
-    view = await openView(browser, daemon)
+    view = await openView(daemon)
     const { page } = view
     await page.getByText('exact', { exact: true }).waitFor()
     await redis.freeze()
@@ -94,7 +90,7 @@ describe('the overview', () => {
     const [one, other] = [await start({ redis: redis.url }), await start({ redis: redis.url })]
     await decide(one, 'a', 5)
     await decide(other, 'b', 7)
-    view = await openView(browser, one)
+    view = await openView(one)
     const { page } = view
     const store = page.getByRole('region', { name: 'Store' })
     await store.locator('dt:text-is("Replicas") + dd:text-is("2")').waitFor()
@@ -110,7 +106,7 @@ describe('the overview', () => {
     ends.push(() => redis.stop())
     const [shown, other] = [await start({ redis: redis.url }), await start({ redis: redis.url })]
     ends.push(keepDeciding(other, 'somebody'))
-    view = await openView(browser, shown)
+    view = await openView(shown)
     const { page } = view
     const refused = page.getByRole('region', { name: 'Who is being refused' })
     await refused.getByText('somebody').waitFor()
@@ -125,7 +121,7 @@ describe('the overview', () => {
     const first = await startDaemon({ policy: file })
     const { port } = new URL(first.url)
     await decide(first, 'a', 4)
-    view = await openView(browser, first)
+    view = await openView(first)
     const { page } = view
     const state = page.locator('.header').getByRole('status')
     await state.getByText('live').waitFor()
@@ -143,7 +139,7 @@ describe('the overview', () => {
     const daemon = await start()
     const proxy = await startTcpProxy({ targetPort: Number(new URL(daemon.url).port) })
     ends.push(() => proxy.close())
-    view = await openView(browser, { ...daemon, url: `http://127.0.0.1:${proxy.port}` }, { view: '/parts' })
+    view = await openView({ ...daemon, url: `http://127.0.0.1:${proxy.port}` }, { view: '/parts' })
     const { page } = view
     const state = page.locator('.header').getByRole('status')
     await page.clock.install()
@@ -162,7 +158,7 @@ describe('the overview', () => {
   test('asks to sign in again after a restart with another token, and stays where it was', async () => {
     const first = await startDaemon({ policy: file }, { SLUICE_ADMIN_TOKEN: 'first-token-of-many' })
     const { port } = new URL(first.url)
-    view = await openView(browser, first, { signedIn: false, view: '/rules' })
+    view = await openView(first, { signedIn: false, view: '/rules' })
     await signIn(view.page, 'first-token-of-many')
     await first.close()
     const second = await start({ port })

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import type { Browser } from 'playwright-core'
 import { createLimiter } from 'sluice'
 import { createBreakers } from 'sluice/breaker'
 import { openRedis } from 'sluice/redis'
@@ -12,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, signIn, startDaemon } from './browser.ts'
 
 const hostile = '<img src=x onerror=alert(1)>'
 const sections = [
@@ -84,14 +83,12 @@ const sections = [
 ]
 
 describe('the page of parts', { timeout: 120_000 }, () => {
-  let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
-    browser = await startBrowser()
     daemon = await startDaemon()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
   })
 
@@ -110,7 +107,7 @@ describe('the page of parts', { timeout: 120_000 }, () => {
   }
 
   test('shows what to do while nothing reports', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
+    const { page, wrong, close } = await openView(daemon, { view: '/parts' })
     await page.getByText('No part reports yet').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await picture(page, 'parts-empty-desktop-light')
@@ -123,7 +120,7 @@ describe('the page of parts', { timeout: 120_000 }, () => {
     ['phone', 'dark'],
   ] as const)('shows each part with what matters, trouble first, %s, %s', async (width, theme) => {
     await report()
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts', width, theme })
+    const { page, wrong, close } = await openView(daemon, { view: '/parts', width, theme })
     await page.getByText('9 parts in 2 processes, 6 to look at').waitFor()
     const breakers = page.getByRole('table', { name: 'Breakers' }).getByRole('row')
     expect(await breakers.nth(1).getByRole('cell').allTextContents()).toEqual(
@@ -151,7 +148,7 @@ describe('the page of parts', { timeout: 120_000 }, () => {
 
   test('a process that stops reporting stays visible, grey, with the age of its figures', async () => {
     await report()
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
+    const { page, wrong, close } = await openView(daemon, { view: '/parts' })
     await page.getByText('9 parts in 2 processes').waitFor()
     await send(`${daemon.url}/v1/reports/${daemon.service}/web-1-replica`, 'DELETE')
     await page
@@ -181,7 +178,7 @@ describe('the page of parts', { timeout: 120_000 }, () => {
     })
     await shipper.ship({ n: 1 })
 
-    const { page, wrong, close } = await openView(browser, shared, { view: '/parts', width: 'phone', theme: 'dark' })
+    const { page, wrong, close } = await openView(shared, { view: '/parts', width: 'phone', theme: 'dark' })
     await page.getByRole('button', { name: 'Flush … events' }).click()
     await page.getByRole('dialog', { name: 'Flush events?' }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
@@ -209,7 +206,7 @@ describe('the page of parts', { timeout: 120_000 }, () => {
     expect(wrong).toEqual([])
     await close()
 
-    const reader = await openView(browser, shared, { view: '/parts', signedIn: false })
+    const reader = await openView(shared, { view: '/parts', signedIn: false })
     await signIn(reader.page, 'may-only-look')
     await reader.page.getByRole('table', { name: 'Breakers' }).waitFor()
     expect(await reader.page.getByRole('button', { name: '…' }).count()).toBe(0)

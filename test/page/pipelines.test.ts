@@ -2,19 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import type { Browser } from 'playwright-core'
 import { type RedisServer, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { startWorker, type WorkerProcess } from '../pipelines/workers.ts'
 import { seriousFindings } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, startDaemon } from './browser.ts'
 
 const records = 5000
 const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'))
 const workers: WorkerProcess[] = []
 let redis: RedisServer
-let browser: Browser
 let daemon: Daemon
 
 beforeAll(async () => {
@@ -41,11 +39,11 @@ beforeAll(async () => {
     const args = [join(folder, `${name}.json`), '--redis', redis.url, '--policy', policy, '--service', 'shop']
     workers.push(startWorker(args, {}))
   }
-  ;[browser, daemon] = await Promise.all([startBrowser(), startDaemon({ policy, redis: redis.url })])
+  daemon = await startDaemon({ policy, redis: redis.url })
 }, 120_000)
 afterAll(async () => {
   for (const { child } of workers) child.kill('SIGKILL')
-  await browser?.close()
+  await closeViews()
   await daemon?.close()
   await redis?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -54,7 +52,7 @@ afterAll(async () => {
 test('the page shows rate, lag, rejected records and who owns which partition of a running pipeline', {
   timeout: 180_000,
 }, async () => {
-  const { page, wrong, close } = await openView(browser, daemon, { view: '/parts' })
+  const { page, wrong, close } = await openView(daemon, { view: '/parts' })
   const table = page.getByRole('table', { name: 'Pipelines' })
   /** What the row of a worker says: its process, and its figures. */
   const rowOf = async (name: string): Promise<readonly string[]> => {

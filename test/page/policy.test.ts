@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, signIn, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, signIn, startDaemon } from './browser.ts'
 
 const policy = `# What the shop allows.
 service: shop
@@ -21,20 +21,18 @@ rules:
 `
 
 describe('the page of the policy', { timeout: 120_000 }, () => {
-  let browser: Browser
   let daemon: Daemon
   const folder = mkdtempSync(join(tmpdir(), 'sluice-policy-page-'))
   const file = join(folder, 'sluice.yaml')
   beforeAll(async () => {
     writeFileSync(file, policy)
-    browser = await startBrowser()
     daemon = await startDaemon({ policy: file })
     const tenants = [...Array(18).fill('acme'), ...Array(24).fill('globex'), ...Array(4).fill('initech')] as string[]
     for (const tenant of tenants)
       await send(`${daemon.url}/v1/check`, 'POST', { request: { path: '/v1/x', headers: { 'x-tenant': tenant } } })
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
@@ -51,7 +49,7 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
     ((await send(`${daemon.url}/v1/policy`, 'GET')).body as { text: string }).text
 
   test('mistakes are underlined, in the words of the command line, and link to their line', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/policy' })
+    const { page, wrong, close } = await openView(daemon, { view: '/policy' })
     await page.getByText('No mistakes: 2 rules').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await picture(page, 'policy-desktop-light')
@@ -70,7 +68,7 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
   })
 
   test('names and values are completed from the schema', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/policy', theme: 'dark' })
+    const { page, wrong, close } = await openView(daemon, { view: '/policy', theme: 'dark' })
     await page.getByText('No mistakes: 2 rules').waitFor()
     await content(page).click()
     await page.keyboard.press('ControlOrMeta+End')
@@ -89,7 +87,7 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
   })
 
   test('tries a policy with the last requests, and shows who would have been denied', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/policy', width: 'phone' })
+    const { page, wrong, close } = await openView(daemon, { view: '/policy', width: 'phone' })
     await page.getByText('No mistakes: 2 rules').waitFor()
     await write(page, policy.replace('rpm: 20', 'rpm: 10'))
     await page.getByText('rules[per-tenant].limits.rpm').waitFor()
@@ -106,8 +104,8 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
   })
 
   test('two operators at once: the second sees a conflict, keeps the text, and overwrites nothing silently', async () => {
-    const first = await openView(browser, daemon, { view: '/policy' })
-    const second = await openView(browser, daemon, { view: '/policy', theme: 'dark' })
+    const first = await openView(daemon, { view: '/policy' })
+    const second = await openView(daemon, { view: '/policy', theme: 'dark' })
     for (const { page } of [first, second]) await page.getByText('No mistakes: 2 rules').waitFor()
     await write(second.page, policy.replace('rpm: 60', 'rpm: 61'))
     await second.page.getByText('tiers.free.rpm').waitFor()
@@ -152,7 +150,7 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
   })
 
   test('the history shows who published what, and can restore it', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, {
+    const { page, wrong, close } = await openView(daemon, {
       view: '/policy/history',
       width: 'phone',
       theme: 'dark',
@@ -179,7 +177,7 @@ describe('the page of the policy', { timeout: 120_000 }, () => {
   })
 
   test('a source that cannot be written to is marked, and a trial still works', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { signedIn: false })
+    const { page, wrong, close } = await openView(daemon, { signedIn: false })
     await page.route('**/v1/policy', async (route) => {
       const response = await route.fetch()
       const readOnly = 'The policy comes from code, which cannot be written to.'

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon, type View } from './browser.ts'
+import { closeViews, openView, picture, startDaemon, type View } from './browser.ts'
 import { decide, keepDeciding } from './traffic.ts'
 
 const hostile = '<img src=x onerror=document.title="owned">'
@@ -15,7 +14,6 @@ const named = (name: string): string =>
 describe('the pages of rules', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-rules-'))
   const file = join(folder, 'sluice.yaml')
-  let browser: Browser
   let daemon: Daemon
   let view: View
   beforeAll(async () => {
@@ -24,7 +22,6 @@ describe('the pages of rules', () => {
       file,
       `service: shop\nrules:\n  - { name: per-user, limits: { rpd: 10 } }\n  - { name: watched, limits: { rpd: 1 }, mode: shadow }\n${many}`,
     )
-    browser = await startBrowser()
     daemon = await startDaemon({ policy: file })
     await decide(daemon, hostile, 30)
     await decide(daemon, 'quiet', 2)
@@ -37,13 +34,13 @@ describe('the pages of rules', () => {
   })
   afterEach(() => view.close())
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     rmSync(folder, { recursive: true })
   })
 
   test('with 500 rules and 10,000 keys draw at first 100 rows, find every rule, and keep the search in the link', async () => {
-    view = await openView(browser, daemon, { view: '/rules' })
+    view = await openView(daemon, { view: '/rules' })
     const { page, wrong } = view
     await page.getByText('502 rules', { exact: true }).waitFor()
     expect(await page.locator('tbody tr').count()).toBe(100)
@@ -61,7 +58,7 @@ describe('the pages of rules', () => {
     ['light', 'desktop'],
     ['dark', 'phone'],
   ] as const)('list the rules, %s, %s', async (theme, width) => {
-    view = await openView(browser, daemon, { view: '/rules?search=-4', theme, width })
+    view = await openView(daemon, { view: '/rules?search=-4', theme, width })
     await view.page.getByText('111 of 502 rules').waitFor()
     expect(await seriousFindings(view.page)).toEqual([])
     expect(await sidewaysScroll(view.page)).toBeUndefined()
@@ -70,7 +67,7 @@ describe('the pages of rules', () => {
   })
 
   test('show what a shadow rule would have done', async () => {
-    view = await openView(browser, daemon, { view: '/rules?search=watched' })
+    view = await openView(daemon, { view: '/rules?search=watched' })
     await view.page.getByText('would deny 75%').waitFor()
     await view.page.getByRole('link', { name: 'watched' }).click()
     await view.page.getByText('Would have denied 75% of the requests').waitFor()
@@ -80,7 +77,7 @@ describe('the pages of rules', () => {
     ['light', 'desktop'],
     ['dark', 'phone'],
   ] as const)('show one rule with its keys, how full they are, and its denials, %s, %s', async (theme, width) => {
-    view = await openView(browser, daemon, { view: '/rules/per-user', theme, width })
+    view = await openView(daemon, { view: '/rules/per-user', theme, width })
     const { page, wrong } = view
     await page.getByRole('region', { name: 'Most denied keys' }).getByText('onerror').waitFor()
     expect(await page.locator('img').count()).toBe(0)
@@ -93,12 +90,12 @@ describe('the pages of rules', () => {
   })
 
   test('show a message when there is no such rule', async () => {
-    view = await openView(browser, daemon, { view: '/rules/none' })
+    view = await openView(daemon, { view: '/rules/none' })
     await view.page.getByText('The policy has no rule none').waitFor()
   })
 
   test('stay smooth with 500 rules while they are scrolled and updated', async () => {
-    view = await openView(browser, daemon, { view: '/rules?rows=600' })
+    view = await openView(daemon, { view: '/rules?rows=600' })
     const { page } = view
     await page.getByText('502 rules', { exact: true }).waitFor()
     const ends = [keepDeciding(daemon, 'quiet'), keepDeciding(daemon, 'anybody', 'watched')]

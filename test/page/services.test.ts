@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import type { Browser } from 'playwright-core'
 import { createLimiter } from 'sluice'
 import { createCache } from 'sluice/cache'
 import { openRedis } from 'sluice/redis'
@@ -8,29 +7,27 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { send } from '../../packages/server/src/testing/started.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, startDaemon } from './browser.ts'
 
 const hostile = '<img src=x onerror=alert(1)>/\u202eorders'
 
 describe('the switch of services', { timeout: 120_000 }, () => {
-  let browser: Browser
   let redis: RedisServer
   let daemon: Daemon
   const ends: (() => unknown)[] = []
   beforeAll(async () => {
-    browser = await startBrowser()
     redis = await startRedis()
     daemon = await startDaemon({ redis: redis.url })
   })
   afterAll(async () => {
     for (const end of ends.reverse()) await end()
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
     await redis?.stop()
   })
 
   test('is not there while one service reports', async () => {
-    const { page, close } = await openView(browser, daemon)
+    const { page, close } = await openView(daemon)
     await page.getByTitle('The service whose policy this daemon enforces').waitFor()
     expect(await page.getByLabel('Service').count()).toBe(0)
     await close()
@@ -53,7 +50,7 @@ describe('the switch of services', { timeout: 120_000 }, () => {
         timeout: 20_000,
       })
       .toEqual(expect.arrayContaining(['orders', hostile]))
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/parts', width, theme })
+    const { page, wrong, close } = await openView(daemon, { view: '/parts', width, theme })
     const choice = page.getByLabel('Service', { exact: true })
     expect(await choice.locator('option').allTextContents()).toEqual(
       expect.arrayContaining([daemon.service, 'orders', hostile.replace('\u202e', '\ufffd')]),
@@ -98,7 +95,7 @@ describe('the switch of services', { timeout: 120_000 }, () => {
     const other = await startRedis()
     const alone = await startDaemon({ redis: other.url })
     ends.push(() => other.stop())
-    const { page, close } = await openView(browser, alone, { view: '/services/orders' })
+    const { page, close } = await openView(alone, { view: '/services/orders' })
     await page.getByText('Those that did have ended').waitFor()
     await other.freeze()
     await page.getByText('that is not known now').waitFor()

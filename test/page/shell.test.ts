@@ -1,18 +1,15 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, startDaemon } from './browser.ts'
 
 describe('the shell of the page', () => {
-  let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
-    browser = await startBrowser()
     daemon = await startDaemon()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
   })
 
@@ -20,7 +17,7 @@ describe('the shell of the page', () => {
     ['light', 'desktop'],
     ['dark', 'phone'],
   ] as const)('signs in and opens every page, %s, %s', async (theme, width) => {
-    const { page, wrong, close } = await openView(browser, daemon, { theme, width })
+    const { page, wrong, close } = await openView(daemon, { theme, width })
     for (const name of ['Rules', 'Keys', 'Policy', 'Parts', 'Audit', 'Overview']) {
       await page.getByRole('link', { name, exact: true }).click()
       await page.waitForFunction((title) => document.title === title, `${name} · Sluice`)
@@ -34,7 +31,7 @@ describe('the shell of the page', () => {
   })
 
   test('shows a message for an unknown address', async () => {
-    const { page, close } = await openView(browser, daemon, { view: '/nowhere' })
+    const { page, close } = await openView(daemon, { view: '/nowhere' })
     await page.getByText('There is no such page').waitFor()
     await close()
   })

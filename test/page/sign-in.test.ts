@@ -1,22 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings, sidewaysScroll } from './accessibility.ts'
-import { adminToken, openView, picture, startBrowser, startDaemon, type View } from './browser.ts'
+import { adminToken, closeViews, openView, picture, startDaemon, type View } from './browser.ts'
 
 describe('signing in to the page', () => {
-  let browser: Browser
   let daemon: Daemon
   let view: View
   beforeAll(async () => {
-    browser = await startBrowser()
     daemon = await startDaemon()
   })
   afterEach(() => view.close())
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
   })
 
@@ -24,7 +21,7 @@ describe('signing in to the page', () => {
     ['light', 'desktop'],
     ['dark', 'phone'],
   ] as const)('a wrong token is refused and says why, %s, %s', async (theme, width) => {
-    view = await openView(browser, daemon, { signedIn: false, theme, width })
+    view = await openView(daemon, { signedIn: false, theme, width })
     const { page, wrong } = view
     await page.getByLabel('Code or admin token').fill('wrong-token')
     await page.keyboard.press('Enter')
@@ -36,7 +33,7 @@ describe('signing in to the page', () => {
   })
 
   test('the token leaves no trace in the address, in storage, or where scripts can read it', async () => {
-    view = await openView(browser, daemon, { view: '/rules?sort=denied' })
+    view = await openView(daemon, { view: '/rules?sort=denied' })
     const { page, context } = view
     // The view of the link is still there.
     expect(page.url()).toBe(`${daemon.url}/#/rules?sort=denied`)
@@ -57,7 +54,7 @@ describe('signing in to the page', () => {
   })
 
   test('the link of sluice serve signs in once, and its code leaves the address', async () => {
-    view = await openView(browser, daemon, { signedIn: false })
+    view = await openView(daemon, { signedIn: false })
     const { page, context } = view
     const link = `${daemon.url}/#code=${daemon.signInCode()}`
     const fresh = await context.newPage()
@@ -71,7 +68,7 @@ describe('signing in to the page', () => {
   })
 
   test('a page of another origin can neither read nor change anything with the session', async () => {
-    view = await openView(browser, daemon)
+    view = await openView(daemon)
     const { context } = view
     const other = createServer((_, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>Another site</title>')

@@ -1,8 +1,7 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Daemon } from '../../packages/server/src/serve.ts'
 import { seriousFindings } from './accessibility.ts'
-import { openView, picture, startBrowser, startDaemon } from './browser.ts'
+import { closeViews, openView, picture, startDaemon } from './browser.ts'
 
 const views = [
   ['Overview', '/', '**/v1/overview'],
@@ -14,19 +13,17 @@ const views = [
 ] as const
 
 describe.each(views)('the page of %s', { timeout: 120_000 }, (name, view, route) => {
-  let browser: Browser
   let daemon: Daemon
   beforeAll(async () => {
-    browser = await startBrowser()
     daemon = await startDaemon()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeViews()
     await daemon?.close()
   })
 
   test('shows a message without permission, and when the daemon does not answer, and recovers', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/nowhere' })
+    const { page, wrong, close } = await openView(daemon, { view: '/nowhere' })
     await page.route(route, (each) =>
       each.fulfill({
         status: 403,
@@ -62,7 +59,7 @@ describe.each(views)('the page of %s', { timeout: 120_000 }, (name, view, route)
   })
 
   test('shows that it is loading while the daemon is slow', async () => {
-    const { page, wrong, close } = await openView(browser, daemon, { view: '/nowhere', width: 'phone' })
+    const { page, wrong, close } = await openView(daemon, { view: '/nowhere', width: 'phone' })
     let answer = (): void => {}
     const asked = new Promise<void>((resolve) => {
       answer = resolve
