@@ -29,13 +29,13 @@ const keysPerPortion = 1000
  *       | no
  *     Flights: one per key and process; others share its result
  *       |
- *     L2, one call of Redis: read the copy, or take the fill lock
+ *     L2, Lookups: one call of Redis reads the copy, or takes the fill lock
  *       |- a copy: judged, kept in L1 ------------------------------------------------> value
- *       |- held by another process: wait for its message "filled", then ask again
+ *       |- held by another process: FillLocks wait for its message "filled", then ask again
  *       |- locked
- *     Fill: fetch -> judged, kept in L1 ----------------------------------------------> value
+ *     Fill, Fetches: fetch -> judged, kept in L1 -------------------------------------> value
  *       |
- *     FillLock: store in Redis, end the lock, wake those who wait (nobody waits for this here)
+ *     FillLock, Stores: store in Redis, end the lock, wake those who wait (nobody waits for this here)
  *
  * "Judged" means: compared with the invalidations that this process knows (`protocol/`). A value is fresh only while
  * Redis has confirmed less than `proofMs` ago that these are all (`l2/log-follower.ts`).
