@@ -1,10 +1,8 @@
 import type { RedisHandle } from '../redis/handle.ts'
-import { namespaceOf } from '../redis/namespaces.ts'
 import { reportPart } from '../redis/report-part.ts'
-import { useRedis } from '../redis/use-redis.ts'
 import type { Cache } from './cache.ts'
-import { type CacheLink, linkTo } from './l2/cache-link.ts'
-import { type CommonCacheOptions, type ResolvedOptions, resolveOptions } from './options.ts'
+import { openLink } from './l2/cache-link.ts'
+import { type CommonCacheOptions, resolveOptions } from './options.ts'
 import { TwoLevelCache } from './two-level-cache.ts'
 
 export interface CacheOptions extends CommonCacheOptions {
@@ -23,14 +21,9 @@ export interface CacheOptions extends CommonCacheOptions {
  */
 export async function createCache(options: CacheOptions = {}): Promise<Cache> {
   const resolved = resolveOptions(options)
-  const link = options.redis && linkOf(options.redis, resolved)
+  const link = options.redis && openLink(options.redis, resolved)
   const cache = new TwoLevelCache(resolved, link, () => endReport())
   const endReport = reportPart(options.redis, { kind: 'cache', name: cache.name, stats: () => cache.stats() })
   await cache.ready()
   return cache
-}
-
-function linkOf(handle: RedisHandle, options: ResolvedOptions): CacheLink {
-  const { redis, service, prefix, release } = useRedis(handle, 'createCache.redis')
-  return linkTo(redis, namespaceOf('cache', service, prefix, options.name), options, release)
 }

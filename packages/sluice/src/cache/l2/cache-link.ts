@@ -1,4 +1,6 @@
-import type { Redis } from '../../redis/redis.ts'
+import type { RedisHandle } from '../../redis/handle.ts'
+import { namespaceOf } from '../../redis/namespaces.ts'
+import { useRedis } from '../../redis/use-redis.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { CacheRedis } from './cache-redis.ts'
 import { Lookups } from './lookups.ts'
@@ -20,14 +22,10 @@ export interface CacheLink {
   release(): Promise<void>
 }
 
-/** The link over a handle's sockets. */
-export function linkTo(
-  shared: Redis,
-  prefix: string,
-  { clock, fillLockMs, proofMs }: ResolvedOptions,
-  release: () => Promise<void>,
-): CacheLink {
-  const redis = new CacheRedis(shared, prefix, clock)
+/** Uses a handle for a cache. */
+export function openLink(handle: RedisHandle, { name, clock, fillLockMs, proofMs }: ResolvedOptions): CacheLink {
+  const { redis: shared, service, prefix, release } = useRedis(handle, 'createCache.redis')
+  const redis = new CacheRedis(shared, namespaceOf('cache', service, prefix, name), clock)
   const log = new RedisLog(redis, proofMs)
   const lookups = new Lookups(redis, fillLockMs)
   return { redis, log, lookups, sets: new Sets(redis, log), stores: new Stores(redis, fillLockMs), release }
