@@ -1,87 +1,41 @@
 import { type MetricNames, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge, histogram } from '../runtime/metric-rows.ts'
 import type { Egress, UpstreamStats } from './egress.ts'
 
 const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60] as const
 const answerBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
 const table = {
-  sluice_egress_wait_seconds: {
-    type: 'histogram',
-    help: 'How long calls waited for their grants.',
-    labels: ['upstream'],
-    buckets: waitBuckets,
-  },
-  sluice_egress_refused_total: {
-    type: 'counter',
-    help: 'Calls that were not given a grant, by reason: queue-full, wait-too-long, closed or breaker-open.',
-    labels: ['upstream', 'reason'],
-  },
-  sluice_egress_responses_total: {
-    type: 'counter',
-    help: 'Responses of vendors, by status.',
-    labels: ['upstream', 'status'],
-  },
-  sluice_egress_response_seconds: {
-    type: 'histogram',
-    help: 'From the head of a request to the head of its response.',
-    labels: ['upstream'],
-    buckets: answerBuckets,
-  },
-  sluice_egress_failures_total: {
-    type: 'counter',
-    help: 'Calls without a response, by reason: unreachable, reset, timeout or aborted.',
-    labels: ['upstream', 'reason'],
-  },
-  sluice_egress_pauses_total: {
-    type: 'counter',
-    help: 'Pauses that a vendor asked this process for.',
-    labels: ['upstream'],
-  },
-  sluice_egress_retries_total: {
-    type: 'counter',
-    help: 'Calls that were made again.',
-    labels: ['upstream'],
-  },
-  sluice_egress_queue_depth: {
-    type: 'gauge',
-    help: 'Calls that wait for a grant, on all replicas together.',
-    labels: ['upstream'],
-  },
-  sluice_egress_waiting: {
-    type: 'gauge',
-    help: 'Calls of this process that wait for a grant.',
-    labels: ['upstream'],
-  },
-  sluice_egress_in_flight: {
-    type: 'gauge',
-    help: 'Calls of this process that hold a grant.',
-    labels: ['upstream'],
-  },
-  sluice_egress_limit_used: {
-    type: 'gauge',
-    help: 'Units of each limit that are taken, on all replicas together.',
-    labels: ['upstream', 'limit'],
-  },
-  sluice_egress_limit_amount: {
-    type: 'gauge',
-    help: 'Units of each limit.',
-    labels: ['upstream', 'limit'],
-  },
-  sluice_egress_paused_seconds: {
-    type: 'gauge',
-    help: 'For how much longer the upstream is paused.',
-    labels: ['upstream'],
-  },
-  sluice_egress_arrival_seconds: {
-    type: 'gauge',
-    help: 'How long a small request counts as being on its way; absent where only its response proves that it arrived.',
-    labels: ['upstream'],
-  },
-  sluice_egress_degraded: {
-    type: 'gauge',
-    help: '1 while shared state cannot be reached.',
-    labels: ['upstream'],
-  },
+  sluice_egress_wait_seconds: histogram('How long calls waited for their grants.', waitBuckets, 'upstream'),
+  sluice_egress_refused_total: counter(
+    'Calls that were not given a grant, by reason: queue-full, wait-too-long, closed or breaker-open.',
+    'upstream',
+    'reason',
+  ),
+  sluice_egress_responses_total: counter('Responses of vendors, by status.', 'upstream', 'status'),
+  sluice_egress_response_seconds: histogram(
+    'From the head of a request to the head of its response.',
+    answerBuckets,
+    'upstream',
+  ),
+  sluice_egress_failures_total: counter(
+    'Calls without a response, by reason: unreachable, reset, timeout or aborted.',
+    'upstream',
+    'reason',
+  ),
+  sluice_egress_pauses_total: counter('Pauses that a vendor asked this process for.', 'upstream'),
+  sluice_egress_retries_total: counter('Calls that were made again.', 'upstream'),
+  sluice_egress_queue_depth: gauge('Calls that wait for a grant, on all replicas together.', 'upstream'),
+  sluice_egress_waiting: gauge('Calls of this process that wait for a grant.', 'upstream'),
+  sluice_egress_in_flight: gauge('Calls of this process that hold a grant.', 'upstream'),
+  sluice_egress_limit_used: gauge('Units of each limit that are taken, on all replicas together.', 'upstream', 'limit'),
+  sluice_egress_limit_amount: gauge('Units of each limit.', 'upstream', 'limit'),
+  sluice_egress_paused_seconds: gauge('For how much longer the upstream is paused.', 'upstream'),
+  sluice_egress_arrival_seconds: gauge(
+    'How long a small request counts as being on its way; absent where only its response proves that it arrived.',
+    'upstream',
+  ),
+  sluice_egress_degraded: gauge('1 while shared state cannot be reached.', 'upstream'),
 } as const satisfies MetricTable
 
 type UpstreamGauge = Exclude<MetricNames<typeof table, 'gauge'>, `sluice_egress_limit_${string}`>
@@ -104,19 +58,21 @@ export function egressMetrics(egress: Egress): PartMetrics {
     const failures = reporter.counter('sluice_egress_failures_total')
     const pauses = reporter.counter('sluice_egress_pauses_total')
     const retries = reporter.counter('sluice_egress_retries_total')
-    const gauge = (name: UpstreamGauge, read: (stats: UpstreamStats) => number | undefined): void =>
-      reporter.gauge(name, (set) => {
+    const gauges: Record<UpstreamGauge, (stats: UpstreamStats) => number | undefined> = {
+      sluice_egress_queue_depth: ({ depth }) => depth,
+      sluice_egress_waiting: ({ waiting }) => waiting,
+      sluice_egress_in_flight: ({ inFlight }) => inFlight,
+      sluice_egress_paused_seconds: ({ pausedMs }) => pausedMs / 1000,
+      sluice_egress_arrival_seconds: ({ arrivalMs }) => arrivalMs && arrivalMs / 1000,
+      sluice_egress_degraded: ({ degraded }) => (degraded ? 1 : 0),
+    }
+    for (const [name, read] of Object.entries(gauges))
+      reporter.gauge(name as UpstreamGauge, (set) => {
         for (const stats of egress.stats()) {
           const value = read(stats)
           if (value !== undefined) set(value, stats.name)
         }
       })
-    gauge('sluice_egress_queue_depth', ({ depth }) => depth)
-    gauge('sluice_egress_waiting', ({ waiting }) => waiting)
-    gauge('sluice_egress_in_flight', ({ inFlight }) => inFlight)
-    gauge('sluice_egress_paused_seconds', ({ pausedMs }) => pausedMs / 1000)
-    gauge('sluice_egress_arrival_seconds', ({ arrivalMs }) => arrivalMs && arrivalMs / 1000)
-    gauge('sluice_egress_degraded', ({ degraded }) => (degraded ? 1 : 0))
     reporter.gauge('sluice_egress_limit_used', (set) => {
       for (const { name, limits } of egress.stats()) for (const limit of limits) set(limit.used, name, limit.name)
     })

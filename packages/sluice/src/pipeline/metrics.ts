@@ -1,36 +1,30 @@
 import { type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
+import { counter, gauge, histogram } from '../runtime/metric-rows.ts'
 import type { Pipeline } from './pipeline.ts'
 
-const labels = ['pipeline'] as const
 const table = {
-  sluice_pipeline_records_total: {
-    type: 'counter',
-    help: 'Records, by what became of them: written, rejected, or lost by the source before they were read.',
-    labels: ['pipeline', 'outcome'],
-  },
-  sluice_pipeline_failures_total: {
-    type: 'counter',
-    help: 'What did not work and was tried again, by operation.',
-    labels: ['pipeline', 'operation'],
-  },
-  sluice_pipeline_write_seconds: {
-    type: 'histogram',
-    help: 'How long the sink took for a batch, with all its tries.',
-    labels,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-  },
-  sluice_pipeline_rate_wait_seconds_total: {
-    type: 'counter',
-    help: 'How long batches waited for the rate.',
-    labels,
-  },
-  sluice_pipeline_lag_records: {
-    type: 'gauge',
-    help: 'Records still to be read in the partitions of this worker, where the source knows.',
-    labels,
-  },
-  sluice_pipeline_partitions: { type: 'gauge', help: 'Partitions that this worker owns.', labels },
-  sluice_pipeline_buffered_records: { type: 'gauge', help: 'Records in memory.', labels },
+  sluice_pipeline_records_total: counter(
+    'Records, by what became of them: written, rejected, or lost by the source before they were read.',
+    'pipeline',
+    'outcome',
+  ),
+  sluice_pipeline_failures_total: counter(
+    'What did not work and was tried again, by operation.',
+    'pipeline',
+    'operation',
+  ),
+  sluice_pipeline_write_seconds: histogram(
+    'How long the sink took for a batch, with all its tries.',
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    'pipeline',
+  ),
+  sluice_pipeline_rate_wait_seconds_total: counter('How long batches waited for the rate.', 'pipeline'),
+  sluice_pipeline_lag_records: gauge(
+    'Records still to be read in the partitions of this worker, where the source knows.',
+    'pipeline',
+  ),
+  sluice_pipeline_partitions: gauge('Partitions that this worker owns.', 'pipeline'),
+  sluice_pipeline_buffered_records: gauge('Records in memory.', 'pipeline'),
 } as const satisfies MetricTable
 
 /** @public The test of `docs/metrics.md` finds it by its name. */

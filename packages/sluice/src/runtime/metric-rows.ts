@@ -18,3 +18,12 @@ export function counter<const Labels extends readonly string[]>(
 export function gauge<const Labels extends readonly string[]>(help: string, ...labels: Labels): Row<'gauge', Labels> {
   return { type: 'gauge', help, labels }
 }
+
+/** A histogram: what it measures, the upper bounds of its buckets, and its labels. */
+export function histogram<const Labels extends readonly string[]>(
+  help: string,
+  buckets: readonly number[],
+  ...labels: Labels
+): Row<'histogram', Labels> {
+  return { type: 'histogram', help, labels, buckets }
+}

@@ -1,5 +1,5 @@
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
-import { counter, gauge } from '../runtime/metric-rows.ts'
+import { counter, gauge, histogram } from '../runtime/metric-rows.ts'
 import type { Shipper } from './shipper.ts'
 
 const table = {
@@ -30,12 +30,11 @@ const table = {
     'shipper',
     'of',
   ),
-  sluice_shipper_batch_duration_seconds: {
-    type: 'histogram',
-    help: 'Time from sending a batch until it was recorded as shipped.',
-    labels: ['shipper'],
-    buckets: [...latencyBuckets, 2.5, 5, 10, 30],
-  },
+  sluice_shipper_batch_duration_seconds: histogram(
+    'Time from sending a batch until it was recorded as shipped.',
+    [...latencyBuckets, 2.5, 5, 10, 30],
+    'shipper',
+  ),
 } as const satisfies MetricTable
 
 /** The metrics of a shipper. */
