@@ -218,7 +218,7 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   close(options?: CloseOptions): Promise<void>
   /**
    * How it stands and what it decided. Counting begins with the first call. Of more than 400 decisions between two
-   * calls, every 32nd is counted and stands for all.
+   * calls, one of every 32 is counted and stands for all; which one is random.
    */
   stats(): LimiterStats
   /** How many wait now. */

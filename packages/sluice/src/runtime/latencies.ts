@@ -1,4 +1,7 @@
-/** Bounds grow by the square root of two, from 10 us to more than 3 s: a quantile is right within a fifth. */
+/**
+ * Bounds grow by the square root of two, from 10 us to 3.7 s. A quantile is in the right bucket, so it is at most 1.42
+ * times too high or too low; where times spread over several buckets, it is right within a fifth.
+ */
 const firstMs = 0.01
 const buckets = 38
 /** How long one generation of counts lasts. */
@@ -14,10 +17,11 @@ export class Latencies {
     this.#begunMs = nowMs
   }
 
-  add(tookMs: number, nowMs: number): void {
+  /** `weight` is how many decisions this one stands for. */
+  add(tookMs: number, nowMs: number, weight = 1): void {
     this.#rotate(nowMs)
     const bucket = tookMs <= firstMs ? 0 : Math.ceil(2 * Math.log2(tookMs / firstMs))
-    this.#current[Math.min(buckets - 1, bucket)]!++
+    this.#current[Math.min(buckets - 1, bucket)]! += weight
   }
 
   /** How many decisions were in each bucket. */

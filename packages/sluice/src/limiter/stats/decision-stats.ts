@@ -108,7 +108,7 @@ export class DecisionStats {
   count({ decision, rules, subjects, cost, tookMs }: DecidedEvent, weight = 1): void {
     const nowMs = this.#nowMs()
     const present = this.#second(nowMs)
-    this.#latencies.add(tookMs, nowMs)
+    this.#latencies.add(tookMs, nowMs, weight)
     for (const { rule, allowed } of decision.shadow) {
       const counts = this.#rule(rule, nowMs)?.shadow
       if (counts !== undefined) counts[allowed ? 'allowed' : 'denied'] += weight
