@@ -58,7 +58,8 @@ test('a process that starts while the log is full reads it in pages, and knows a
 })
 
 test('the log expires when nobody uses it, and forgets old invalidations while it is used', async () => {
-  const [a, b] = await caches({ redisDeadline: '2s' }, { redisDeadline: '2s' })
+  const patient = { redisDeadline: '30s' } as const
+  const [a, b] = await caches(patient, patient)
   const log = logOf(a!)
   await a!.set(keys.row('kept'), 1, { tags: ['t'] })
   await a!.invalidate([tag('t'), keys.row(1)])
@@ -71,7 +72,7 @@ test('the log expires when nobody uses it, and forgets old invalidations while i
   }
   expect(await server.cli('ZRANGE', `${log}!scopes`, '0', '-1')).toEqual(['t:other0', 't:other1'])
   expect(await b!.get(keys.row('kept'))).toBeUndefined()
-  const [c] = await caches({ name: a!.name, redisDeadline: '2s' })
+  const [c] = await caches({ ...patient, name: a!.name })
   expect(await c!.get(keys.row('kept'))).toBeUndefined()
 })
 
@@ -84,7 +85,7 @@ test('a log of another type is replaced', async () => {
 })
 
 test('thousands of sets, invalidations and misses at once all reach Redis', { timeout: 120_000 }, async () => {
-  const [a] = await caches({ redisDeadline: '5s', fillLock: '30s', maxFetches: 1e6, memory: { maxEntries: 50_000 } })
+  const [a] = await caches({ redisDeadline: '60s', fillLock: '30s', maxFetches: 1e6, memory: { maxEntries: 50_000 } })
   await Promise.all(rows(10_000).map((row, i) => a!.set(row, i)))
   expect(await a!.invalidate(rows(20_000), { mode: 'strict' })).toEqual({ sent: true })
   expect(await a!.invalidate(tags(40_000))).toEqual({ sent: true })

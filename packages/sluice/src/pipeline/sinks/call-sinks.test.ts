@@ -103,7 +103,12 @@ describe('sinks that call others', () => {
     const options = { dir: join(folder, 'buffer'), flushInterval: 20, maxBytes: 300_000, segmentBytes: 50_000 } as const
     const shipper = await createShipper({ ...options, send: send as never, onFull: 'refuse', backoff: { max: 50 } })
     const many = Array.from({ length: 3000 }, (_, id) => ({ id, name: 'x'.repeat(100) }))
-    const pipeline = await createPipeline<Row>({ name: 'ship', source: many, sink: shipperSink(shipper), execution })
+    // Each batch waits for the disk, which may be busy.
+    const large = { ...execution, batchSize: 100 } as const
+    const pipeline = await createPipeline<Row>({
+      ...{ name: 'ship', source: many, sink: shipperSink(shipper) },
+      execution: large,
+    })
     const running = pipeline.run()
     await waitFor(() => pipeline.stats().partitions[0]?.error?.includes('write'))
     expect(pipeline.stats().written).toBeLessThan(3000)
