@@ -17,10 +17,7 @@ export const common = {
   },
 }
 
-/**
- * Files that share a process load each module once, which takes longer than most of the short ones do. Those that start
- * servers have a process each: what one of them leaves behind, such as a part that reports, another would see.
- */
+/** Files that share a process load each module once, which takes longer than most of them do. */
 const group = (name: string, include: readonly string[], isolate: boolean) => ({
   ...common,
   test: { ...common.test, name, include: [...include], isolate },
@@ -34,6 +31,6 @@ export default defineConfig({
     reporters: ['default', 'json', ...(process.env.GITHUB_ACTIONS ? ['github-actions'] : [])],
     outputFile: { json: '.cache/vitest.json' },
     // Vitest runs them in the order of their names: the short files fill the workers at the end.
-    projects: [group('alone', alone, true), group('servers', servers, true), group('unit', unit, false)],
+    projects: [group('alone', alone, true), group('servers', servers, false), group('unit', unit, false)],
   },
 })

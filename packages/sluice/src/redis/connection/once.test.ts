@@ -6,7 +6,10 @@ test('leaves no listener behind, however often one emitter is waited for', async
   const emitter = new EventEmitter()
   const events = ['ready', 'close', 'end']
   const warnings: Error[] = []
-  const warned = (warning: Error): void => void warnings.push(warning)
+  // Parts of other files in this process may warn, too.
+  const warned = (warning: Error): void => {
+    if (warning.name === 'MaxListenersExceededWarning') warnings.push(warning)
+  }
   process.on('warning', warned)
   for (let i = 0; i < 50; i++) {
     const waiting = once(emitter, events)
