@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, manyCommands, runCli, startCli, startDaemon } from './testing/run-cli.ts'
+import { buildCli, type CliDaemon, runInOne as run, runCli, startCli, startDaemon } from './testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -25,7 +25,6 @@ let folder: string
 let redis: Awaited<ReturnType<typeof startRedis>>
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
-const run = manyCommands()
 const sluice = (...args: string[]) => run(args, { cwd: folder })
 const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
 const direct = (...args: string[]) => sluice(...args, '--redis', redis.url, '--policy', 'shop.yaml')

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, manyCommands, runCli, startCli, startDaemon } from './testing/run-cli.ts'
+import { buildCli, type CliDaemon, runInOne as run, runCli, startCli, startDaemon } from './testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -14,7 +14,6 @@ upstreams:
 let folder: string
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
-const run = manyCommands()
 const sluice = (...args: string[]) => run(args, { cwd: folder })
 const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
 const check = (user: string) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, manyCommands, type Ran, runCli, startDaemon } from '../testing/run-cli.ts'
+import { buildCli, type Ran, runCli, runInOne, startDaemon } from '../testing/run-cli.ts'
 
 let folder: string
 beforeAll(() => {
@@ -29,7 +29,6 @@ const commands = (file: string): readonly (readonly string[])[] => [
   ['proxy', '--port', '0', '--policy', file],
   ['policy', 'validate', file],
 ]
-const inOneProcess = manyCommands()
 
 describe('a policy with a mistake', () => {
   const written = (text: string): string => {
@@ -43,7 +42,7 @@ describe('a policy with a mistake', () => {
   }
 
   it.each(Object.entries(mistakes))('%s ends every command with 1 and its place', async (_, [text, place]) => {
-    for (const args of commands(written(text))) expectPlace(await inOneProcess(args), place)
+    for (const args of commands(written(text))) expectPlace(await runInOne(args), place)
   })
 
   it('ends the process of every command', async () => {

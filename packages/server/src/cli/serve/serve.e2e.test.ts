@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis, waitFor } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, runCli, startCli, startDaemon } from '../testing/run-cli.ts'
+import { buildCli, runCli, runInOne, startCli, startDaemon } from '../testing/run-cli.ts'
 
 let folder: string
 
@@ -92,13 +92,13 @@ describe('sluice serve', () => {
       code: 0,
       out: expect.stringContaining('built-in example'),
     })
-    expect((await runCli(['serve', '--validate', '--json'])).json()).toMatchObject({
+    expect((await runInOne(['serve', '--validate', '--json'])).json()).toMatchObject({
       valid: true,
       service: 'example',
       store: 'memory',
       warnings: [],
     })
-    expect(await runCli(['serve', '--validate', '--policy', 'bad.yaml'], { cwd: folder })).toMatchObject({
+    expect(await runInOne(['serve', '--validate', '--policy', 'bad.yaml'], { cwd: folder })).toMatchObject({
       code: 1,
       err: expect.stringContaining('rules[0].limits.rpm'),
     })
@@ -107,11 +107,11 @@ describe('sluice serve', () => {
 
   it('says what would be right', async () => {
     expect(await runCli(['serve', '--port', 'http'])).toMatchObject({ code: 2, err: expect.stringContaining('65535') })
-    expect(await runCli(['serve', '--redis', 'localhost'])).toMatchObject({
+    expect(await runInOne(['serve', '--redis', 'localhost'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('redis://'),
     })
-    expect(await runCli(['serve'], { env: { SLUICE_LOG_LEVEL: 'loud' } })).toMatchObject({
+    expect(await runInOne(['serve'], { env: { SLUICE_LOG_LEVEL: 'loud' } })).toMatchObject({
       code: 2,
       err: expect.stringContaining('SLUICE_LOG_LEVEL'),
     })
@@ -194,7 +194,7 @@ describe('sluice serve', () => {
     ],
     [{ SLUICE_ADMIN_TOKN: 'secret-secret' }, 'did you mean SLUICE_ADMIN_TOKEN'],
   ])('refuses %j', async (env, message) => {
-    const ran = await runCli(['serve', '--port', '0'], { env })
+    const ran = await runInOne(['serve', '--port', '0'], { env })
     expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(message) })
     expect(ran.err).not.toContain('secret-secret')
   })
@@ -205,7 +205,7 @@ describe('sluice serve', () => {
     [['--redis', 'redis://u:pa/ss@host'], 'percent-encode'],
     [['--redis', 'redis://pa/ss@host'], 'percent-encode'],
   ])('answers %j with what would be right, not with a stack', async (args, message) => {
-    const ran = await runCli(['serve', '--port', '0', ...args])
+    const ran = await (args.includes('--redis') ? runInOne : runCli)(['serve', '--port', '0', ...args])
     expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(message) })
     expect(ran.err).not.toMatch(/\n +at /)
     expect(ran.err).not.toContain('pa/ss')

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { createAppender } from 'sluice/shipper'
 import { type Collector, startCollector } from 'sluice/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildCli, manyCommands } from '../testing/run-cli.ts'
+import { buildCli, runInOne as run } from '../testing/run-cli.ts'
 
-const run = manyCommands()
 let collector: Collector
 beforeAll(async () => {
   buildCli()

@@ -53,44 +53,43 @@ interface Printed {
   readonly err: string
 }
 
+const waiting = new Map<number, { readonly done: (printed: Printed) => void; readonly fail: (error: Error) => void }>()
+let commands: ChildProcess | undefined
+let count = 0
+
+/** The process of `runInOne`, which ends with this one. */
+function startCommands(): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env
+  const started = fork(join(import.meta.dirname, 'many-commands.ts'), {
+    env: { PATH, HOME },
+    execArgv: ['--import', 'tsx'],
+  })
+  started.on('message', (printed: Printed) => {
+    waiting.get(printed.id)?.done(printed)
+    waiting.delete(printed.id)
+  })
+  started.on('exit', (code) => {
+    commands = undefined
+    for (const { fail } of waiting.values()) fail(new Error(`the process of the commands ended with ${code}`))
+    waiting.clear()
+  })
+  started.unref()
+  started.channel?.unref()
+  return started
+}
+
 /**
- * Runs commands as `runCli` does, but all in one process, one after the other: several times faster. It does not show
+ * Runs a command as `runCli` does, but all in one process, one after the other: several times faster. It does not show
  * whether a command ends its process, and is for no daemon and no command that runs beside another.
  */
-export function manyCommands(): (args: readonly string[], options?: RunOptions) => Promise<Ran> {
-  let child: ChildProcess | undefined
-  const waiting = new Map<
-    number,
-    { readonly done: (printed: Printed) => void; readonly fail: (error: Error) => void }
-  >()
-  let count = 0
-  const start = (): ChildProcess => {
-    const { PATH = '', HOME = '' } = process.env
-    const started = fork(join(import.meta.dirname, 'many-commands.ts'), {
-      env: { PATH, HOME },
-      execArgv: ['--import', 'tsx'],
-    })
-    started.on('message', (printed: Printed) => {
-      waiting.get(printed.id)?.done(printed)
-      waiting.delete(printed.id)
-    })
-    started.on('exit', (code) => {
-      for (const { fail } of waiting.values()) fail(new Error(`the process of the commands ended with ${code}`))
-    })
-    // It ends with this process.
-    started.unref()
-    started.channel?.unref()
-    return started
-  }
-  return async (args, options = {}) => {
-    child ??= start()
-    const id = ++count
-    const { code, out, err } = await new Promise<Printed>((done, fail) => {
-      waiting.set(id, { done, fail })
-      child!.send({ id, args, ...options })
-    })
-    return { code, out, err, json: <T>() => JSON.parse(out) as T }
-  }
+export async function runInOne(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  commands ??= startCommands()
+  const id = ++count
+  const { code, out, err } = await new Promise<Printed>((done, fail) => {
+    waiting.set(id, { done, fail })
+    commands!.send({ id, args, ...options })
+  })
+  return { code, out, err, json: <T>() => JSON.parse(out) as T }
 }
 
 /** A daemon of the built command line on a free port. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMongod, startPostgres, startRedis } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCli, type CliDaemon, manyCommands, startDaemon } from '../../testing/run-cli.ts'
+import { buildCli, type CliDaemon, runInOne as run, startDaemon } from '../../testing/run-cli.ts'
 
 const policy = `service: shop
 rules:
@@ -20,7 +20,6 @@ let postgres: Awaited<ReturnType<typeof startPostgres>>
 let mongod: Awaited<ReturnType<typeof startMongod>>
 let daemon: CliDaemon
 const file = (name: string): string => join(folder, name)
-const run = manyCommands()
 const sluice = (...args: string[]) => run(args, { cwd: folder })
 const asked = (...args: string[]) => sluice(...args, '--url', daemon.url)
 
