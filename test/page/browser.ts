@@ -94,9 +94,10 @@ export async function signIn(page: Page, secret: string = adminToken): Promise<v
 
 const pictures = fileURLToPath(new URL('../../.cache/page/', import.meta.url))
 
-/** Saves a picture of the whole page to .cache/page/, for review: `keys-phone-dark.png`. */
+/** With SLUICE_PICTURES=1, saves a picture of the whole page to .cache/page/, for review: `keys-phone-dark.png`. */
 export async function picture(page: Page, name: string): Promise<string> {
   const path = join(pictures, `${name}.png`)
+  if (process.env.SLUICE_PICTURES !== '1') return path
   mkdirSync(dirname(path), { recursive: true })
   await page.screenshot({ path, fullPage: true, animations: 'disabled' })
   return path
