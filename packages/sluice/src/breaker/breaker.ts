@@ -6,11 +6,10 @@ import { type CloseOptions, closeInTime, closeWithinMs, type Part, type PartHeal
 import { BreakerOpenError } from './breaker-open-error.ts'
 import { type BreakerState, Circuit, type Pass } from './circuit.ts'
 import type { BreakerEvents } from './events.ts'
-import { breakerHealth } from './health.ts'
 import type { ResolvedBreakerOptions } from './options.ts'
 import type { Failure, Outcome, RunOptions, WrapOptions } from './run-options.ts'
 import { loadCircuit, type SavedBreaker, type SavedState, saveCircuit } from './saved-breaker.ts'
-import { type BreakerCounts, type BreakerStats, type CallOutcome, noCounts } from './stats.ts'
+import { type BreakerCounts, type BreakerStats, breakerHealth, type CallOutcome, noCounts } from './stats.ts'
 import { isAborted, judge } from './verdict.ts'
 import { type Call, checkCallable, signalOf } from './wrappers/call.ts'
 

@@ -6,7 +6,6 @@ import { addProcessPart } from '../runtime/process-parts.ts'
 import { Breaker } from './breaker.ts'
 import type { BreakerState } from './circuit.ts'
 import { type BreakerEvents, breakerEventNames } from './events.ts'
-import { breakerHealth } from './health.ts'
 import {
   type BreakerOptions,
   breakerOptionNames,
@@ -14,7 +13,7 @@ import {
   resolveBreakerOptions,
 } from './options.ts'
 import { readSaved, type SavedBreaker, type SavedState } from './saved-breaker.ts'
-import { type BreakerCounts, type BreakerStats, noCounts } from './stats.ts'
+import { type BreakerCounts, type BreakerStats, breakerHealth, noCounts } from './stats.ts'
 
 export interface BreakersOptions extends BreakerOptions {
   /** How many breakers are kept. Beyond that, a closed one that was not used recently is removed. 1000 by default. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RateWindow } from './rate-window.ts'
-import { anyOf, failureRate, failuresInARow, slowCallRate } from './strategy.ts'
+import { anyOf, failureRate, failuresInARow, RateWindow, slowCallRate } from './strategy.ts'
 
 const rate = { ratio: 0.5, windowMs: 1000, minCalls: 4 }
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { openReports } from '../reports/open-reports.ts'
+import { openReports } from '../reports/redis-fleet.ts'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { waitFor } from '../testing/wait-for.ts'

@@ -1,7 +1,7 @@
 import { Emitter } from '../core/observe/emitter.ts'
 import { type CompiledCapacity, compileCapacity, defaultCapacity } from '../policy/capacity/compile-capacity.ts'
 import { PolicyError, type PolicyIssue } from '../policy/document/policy-error.ts'
-import { usePolicy } from '../policy/live/use-policy.ts'
+import { usePolicy } from '../policy/live/open-policy.ts'
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import { type Capacity, MeasuredCapacity } from './capacity.ts'

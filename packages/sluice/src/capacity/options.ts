@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Duration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
 import type { CapacitySpec } from '../policy/document/capacity-spec.ts'
-import type { PolicyInput } from '../policy/live/use-policy.ts'
+import type { PolicyInput } from '../policy/live/open-policy.ts'
 
 export interface CapacityOptions {
   /** The table, in place of a policy's section `capacity`. */

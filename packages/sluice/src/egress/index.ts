@@ -1,7 +1,7 @@
 export type { UpstreamLimitSpec, UpstreamSpec } from '../policy/document/upstream-spec.ts'
 export type { CompiledUpstream, UpstreamLimit, UpstreamRetry } from '../policy/upstream/upstream.ts'
-export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './booking/inspect-upstream.ts'
 export type { BookingPort } from './booking/messages.ts'
+export { inspectUpstream, type LimitInspection, type UpstreamInspection } from './booking/redis-port.ts'
 export { createEgress } from './create-egress.ts'
 export type {
   CallOptions,

@@ -3,7 +3,7 @@ import { callOptionCheck, checkFunction, checkOptionNames, checkWhole, optionNam
 import type { Clock } from '../core/clock.ts'
 import { type Duration, parseDuration } from '../core/duration.ts'
 import { invalidOption } from '../core/errors.ts'
-import type { PolicyInput } from '../policy/live/use-policy.ts'
+import type { PolicyInput } from '../policy/live/open-policy.ts'
 import type { CompiledUpstream } from '../policy/upstream/upstream.ts'
 import type { RedisHandle } from '../redis/handle.ts'
 import type { BookingPort } from './booking/messages.ts'

@@ -9,8 +9,7 @@ import { Call } from './call/call.ts'
 import type { CallContext, ResponseAbout } from './call/call-context.ts'
 import { deferredCall, onceThen } from './call/deferred-call.ts'
 import { fetchRequest } from './call/fetch-request.ts'
-import { toReceiver } from './call/received-response.ts'
-import { type ResponseHandler, toResponseHandler } from './call/response-handler.ts'
+import { type ResponseHandler, toReceiver, toResponseHandler } from './call/response-handler.ts'
 import { runWithGrant } from './call/run-with-grant.ts'
 import type {
   CallOptions,

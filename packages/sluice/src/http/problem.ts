@@ -3,7 +3,7 @@ import { formatDuration } from '../core/duration.ts'
 import type { LimitStatus } from '../core/engine/ask.ts'
 import type { Decision } from '../limiter/decision/decision.ts'
 import type { RuleAnswer } from '../policy/document/document.ts'
-import type { NameOf } from './headers/header-writer.ts'
+import type { NameOf } from './headers/header.ts'
 
 const registry = 'https://iana.org/assignments/http-problem-types'
 

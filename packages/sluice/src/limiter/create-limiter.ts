@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { Emitter } from '../core/observe/emitter.ts'
 import { UsedPolicy } from '../policy/live/live-policy.ts'
-import type { PolicyInput } from '../policy/live/use-policy.ts'
+import type { PolicyInput } from '../policy/live/open-policy.ts'
 import { reportPart } from '../redis/report-part.ts'
 import { openFallback } from '../stores/fallback/open-fallback.ts'
 import { isMemoryStore, type MemoryStore, memoryStore } from '../stores/memory/memory-store.ts'
@@ -95,6 +95,6 @@ async function policyOf(options: LimiterOptions, clock: Clock, service: string, 
   const { policy, limits, functions, lookups, env, fallbackPolicy } = options
   const own = { functions, lookups, env, fallbackPolicy, clock }
   if (limits === undefined)
-    return (await import('../policy/live/use-policy.ts')).usePolicy('createLimiter', policy!, own, {})
+    return (await import('../policy/live/open-policy.ts')).usePolicy('createLimiter', policy!, own, {})
   return new UsedPolicy(await limitsPolicy(limits, service, name, own), true)
 }

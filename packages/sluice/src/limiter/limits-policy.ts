@@ -4,8 +4,8 @@ import { invalidOption } from '../core/errors.ts'
 import { plainDocument, plainPolicy } from '../policy/compile/plain-policy.ts'
 import type { LimitsSpec } from '../policy/document/document.ts'
 import { PolicyError } from '../policy/document/policy-error.ts'
-import { fixedPolicy } from '../policy/live/fixed-policy.ts'
 import type { LivePolicy } from '../policy/live/live-policy.ts'
+import { fixedPolicy } from '../policy/live/live-policy.ts'
 import type { OpenPolicyOptions } from '../policy/live/open-policy.ts'
 
 /** The policy of one rule that `limits` in code stand for. Plain ones are not compiled as documents are. */

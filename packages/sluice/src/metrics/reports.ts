@@ -13,8 +13,8 @@ export type { LimiterStats, RecountStats } from '../limiter/stats/limiter-stats.
 export { type DaemonReportsOptions, daemonReports } from '../reports/daemon-reports.ts'
 export { type ReportDestination, type ReportReader, reportTtlMs } from '../reports/destination.ts'
 export { memoryReports } from '../reports/memory-reports.ts'
-export { openReports } from '../reports/open-reports.ts'
 export { type ReceivedReport, readReport } from '../reports/read-report.ts'
+export { openReports } from '../reports/redis-fleet.ts'
 export {
   partReport,
   type ReportEvents,

@@ -16,7 +16,7 @@ import {
   type PipelineSource,
   pipelineEventNames,
 } from './pipeline.ts'
-import { memoryPositions } from './positions/memory-positions.ts'
+import { memoryPositions } from './positions/positions.ts'
 import { RunningPipeline } from './running-pipeline.ts'
 import { iterableSource } from './sources/iterable-source.ts'
 

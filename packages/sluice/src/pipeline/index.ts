@@ -15,8 +15,7 @@ export type {
   WriteContext,
 } from './pipeline.ts'
 export { PipelineError } from './pipeline-error.ts'
-export { memoryPositions } from './positions/memory-positions.ts'
-export { Fenced, type Positions } from './positions/positions.ts'
+export { Fenced, memoryPositions, type Positions } from './positions/positions.ts'
 export { postgresPositions } from './positions/postgres-positions.ts'
 export { redisPositions } from './positions/redis-positions.ts'
 export { cacheSink } from './sinks/cache-sink.ts'

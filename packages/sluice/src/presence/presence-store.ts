@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { encodeKey } from '../core/key.ts'
 import { unknownFormat } from '../redis/failure.ts'
 import type { MsgpackReader } from '../redis/msgpack.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { Script } from '../redis/script.ts'
-import { type PresenceKeys, presenceKeys } from './keys.ts'
 import type { MemberSink } from './member-writer.ts'
 import { type Published, readMessage } from './messages.ts'
 import type { Member, PresenceChange } from './presence.ts'
@@ -202,4 +202,35 @@ export function parseChange(text: string): PresenceChange | undefined {
   const type = changeTypes.find((each) => each === change?.type)
   if (type === undefined || typeof change?.id !== 'string' || typeof change.data !== 'string') return undefined
   return { type, id: fromWire(change.id), data: parseData(change.data) }
+}
+
+/** The Redis keys of one presence, under its prefix (`sluice:#presence/<service>/<name>/`). */
+interface PresenceKeys {
+  /** A sorted set of processes. */
+  readonly processes: string
+  /** The channels that a process has members in; in the slot of `processes`. */
+  channelsOf(process: string): string
+  /** The lock for the removal of a dead process's members. */
+  sweepOf(process: string): string
+  /** Members of a channel, and how many of them each process has; in one slot. */
+  channel(name: string): [string, string]
+  /** Where joins, updates and leaves are published. */
+  changes(name: string): string
+  /** Where messages to the subscribers are published. */
+  messages(name: string): string
+  /** A stream of the last messages. */
+  kept(name: string): string
+}
+
+function presenceKeys(prefix: string): PresenceKeys {
+  const processes = `{${prefix}#processes}`
+  return {
+    processes,
+    channelsOf: (process) => `${processes}!${process}`,
+    sweepOf: (process) => `${processes}!sweep/${process}`,
+    channel: (name) => [`${prefix}${encodeKey(name)}`, `{${prefix}${encodeKey(name)}}!counts`],
+    changes: (name) => `${prefix}#changes/${encodeKey(name)}`,
+    messages: (name) => `${prefix}#messages/${encodeKey(name)}`,
+    kept: (name) => `${prefix}#kept/${encodeKey(name)}`,
+  }
 }

@@ -13,9 +13,9 @@ import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
 import { modelFiles } from '../testing/shipper/model-files.ts'
 import { waitFor } from '../testing/wait-for.ts'
 import { buildReport } from './build-report.ts'
-import { openReports } from './open-reports.ts'
 import { PartActions } from './part-actions.ts'
 import { readReport } from './read-report.ts'
+import { openReports } from './redis-fleet.ts'
 
 const part = (name: string, actions: ReportPart['actions']): ReportPart => ({
   ...{ kind: 'job', name, stats: () => ({}), ...(actions && { actions }) },

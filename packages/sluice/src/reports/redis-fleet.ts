@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { maxActions, type PartAction } from '../core/observe/report.ts'
+import type { RedisHandle } from '../redis/handle.ts'
 import type { Redis } from '../redis/redis.ts'
-import { type ReportReader, reportTtlMs } from './destination.ts'
+import { useRedis } from '../redis/use-redis.ts'
+import { type ReportDestination, type ReportReader, reportTtlMs } from './destination.ts'
 import { type ReceivedReport, readReport } from './read-report.ts'
-import { listServices, reportsKey } from './redis-reports.ts'
+import { listServices, redisReports, reportsKey } from './redis-reports.ts'
 import { order, reports } from './scripts.gen.ts'
 
 /** A script's reply must fit Lua's stack, and one look must not move a hundred megabytes. */
@@ -19,12 +21,12 @@ export type OrderAnswer =
   | { readonly state: 'full' }
 
 /** Orders actions from the parts of other processes. */
-export interface ActionOrders {
+interface ActionOrders {
   order(service: string, replica: string, action: PartAction, withinMs: number): Promise<OrderAnswer>
 }
 
 /** The processes that report to a Redis, as a daemon sees them. */
-export function redisFleet(redis: Redis, prefix: string): Omit<ReportReader, 'close'> & ActionOrders {
+function redisFleet(redis: Redis, prefix: string): Omit<ReportReader, 'close'> & ActionOrders {
   return {
     services: (withinMs) => listServices(redis, prefix, '', withinMs),
     async read(service, withinMs) {
@@ -58,4 +60,15 @@ export function redisFleet(redis: Redis, prefix: string): Omit<ReportReader, 'cl
       return state === 'waiting' ? { state, id } : { state: state === 'full' ? state : 'absent' }
     },
   }
+}
+
+/**
+ * The reports of all processes that share a Redis, for a daemon: reads them, is where its own can go, and orders
+ * actions from processes that allow them.
+ *
+ * @example const fleet = await openReports(redis).read('shop', 500)
+ */
+export function openReports(redis: RedisHandle): ReportDestination & ReportReader & ActionOrders {
+  const { redis: shared, prefix, release } = useRedis(redis, 'openReports redis')
+  return { ...redisReports(shared, prefix, { release }), ...redisFleet(shared, prefix) }
 }

@@ -14,8 +14,8 @@ import { buildReport } from './build-report.ts'
 import { daemonReports } from './daemon-reports.ts'
 import type { ReportDestination } from './destination.ts'
 import { memoryReports } from './memory-reports.ts'
-import { openReports } from './open-reports.ts'
 import { readReport } from './read-report.ts'
+import { openReports } from './redis-fleet.ts'
 import { partReport, startReports } from './start-reports.ts'
 
 const reporting = { service: 'shop', replica: 'r1', host: 'h', pid: 1, startedAt: 5 }

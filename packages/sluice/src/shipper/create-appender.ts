@@ -1,5 +1,5 @@
 import { checkOptionNames } from '../core/check-options.ts'
-import { makeBufferDir } from './files/make-buffer-dir.ts'
+import { makeBufferDir } from './files/file-system.ts'
 import { Room } from './log/room.ts'
 import { Writer } from './log/writer.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'

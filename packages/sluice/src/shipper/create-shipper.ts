@@ -1,12 +1,12 @@
 import { addProcessPart } from '../runtime/process-parts.ts'
 import { DiskShipper } from './disk-shipper.ts'
-import { makeBufferDir } from './files/make-buffer-dir.ts'
+import { makeBufferDir } from './files/file-system.ts'
+import { transportOf } from './flush/http-transport.ts'
 import type { Transport } from './flush/transport.ts'
 import { resolveOptions, type ShipperOptions } from './options.ts'
 import { shipperId } from './owner/shipper-id.ts'
 import { resendRejected } from './resend-rejected.ts'
 import type { Shipper } from './shipper.ts'
-import { transportOf } from './transport-of.ts'
 
 /**
  * Opens a buffer in a directory and begins to drain it.

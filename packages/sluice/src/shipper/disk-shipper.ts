@@ -14,8 +14,7 @@ import { Writer } from './log/writer.ts'
 import type { ResolvedShipperOptions } from './options.ts'
 import { OwnedBuffer } from './owned-buffer.ts'
 import { toPayload } from './payload.ts'
-import type { CloseReport, Shipper } from './shipper.ts'
-import type { ShipperStats } from './stats.ts'
+import type { CloseReport, Shipper, ShipperStats } from './shipper.ts'
 
 /** The most that may be pending in memory for a disk that does not keep up. */
 const maxWaitingBytes = 64 << 20

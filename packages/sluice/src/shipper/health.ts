@@ -4,7 +4,7 @@ import type { PartHealth } from '../runtime/part.ts'
 import { messageOf } from './flush/answers.ts'
 import type { ShipperEvents } from './flush/events.ts'
 import type { OnFull } from './log/room.ts'
-import type { ShipperStats } from './stats.ts'
+import type { ShipperStats } from './shipper.ts'
 
 const fullTexts: Readonly<Record<OnFull, string>> = {
   wait: 'events wait until there is room',

@@ -1,7 +1,8 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { CloseOptions, Part, PartHealth } from '../runtime/part.ts'
+import type { FlushState } from './backoff/state.ts'
 import type { ShipperEvents } from './flush/events.ts'
 import type { FlushReport } from './flush/flush-run.ts'
-import type { ShipperStats } from './stats.ts'
 
 /** What is left at `close`: it is on the disk, and is shipped when the directory is opened again. */
 export interface CloseReport {
@@ -23,4 +24,38 @@ export interface Shipper extends Part<ShipperEvents> {
   health(): Promise<PartHealth>
   /** Ends after the batch in flight, or after sending what is left, if that takes no longer than `within`. */
   close(options?: CloseOptions): Promise<CloseReport>
+}
+
+/** The state of a shipper. Counts are since it was created, except pending ones. */
+export interface ShipperStats {
+  readonly producer: string
+  readonly isOwner: boolean
+  /**
+   * Pending events, as far as this process knows: the owner counts those of all producers, others what they stored
+   * themselves.
+   */
+  readonly pending: number
+  readonly oldestAgeMs: number
+  readonly bytesOnDisk: number
+  readonly backoffLevel: number
+  readonly breaker: BreakerState
+  readonly nextAttemptInMs: number
+  readonly consecutiveFailures: number
+  readonly lastSuccessTime: number | null
+  readonly lastCapacity: FlushState['lastCapacity']
+  readonly stored: number
+  readonly sent: number
+  readonly duplicates: number
+  /** Refused by `ship`: the buffer was full or failed, or the event too large. */
+  readonly refused: number
+  /** Refused by the server permanently, and set aside. */
+  readonly rejected: number
+  /** Stored events that can no longer be read. */
+  readonly lost: number
+  readonly dropped: number
+  readonly isFull: boolean
+  readonly inPerSecond: number
+  readonly outPerSecond: number
+  /** When the buffer will be full at the current rate; null without a limit, or when it does not grow. */
+  readonly timeToFullMs: number | null
 }

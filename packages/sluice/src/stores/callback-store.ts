@@ -1,4 +1,6 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { Answer, Ask } from '../core/engine/ask.ts'
+import type { StoreError } from '../core/errors.ts'
 import type { AnswerCallback, Store } from './store.ts'
 
 export type { AnswerCallback } from './store.ts'
@@ -27,4 +29,13 @@ class Waiting implements AnswerCallback {
       this.failed = reject
     })
   }
+}
+
+/** A store that answers whatever the store behind it does. */
+export interface FallbackStore extends CallbackStore {
+  readonly breaker: BreakerState
+  /** Since the store last answered; 0 while it does. */
+  readonly lastContactMs: number
+  /** How it failed last, until it answers again. */
+  readonly failure: StoreError | undefined
 }

@@ -1,8 +1,7 @@
 import { expect, expectTypeOf, test, vi } from 'vitest'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import type { Call } from './call.ts'
-import { TimeoutError } from './timeout-error.ts'
-import { withTimeout } from './with-timeout.ts'
+import { TimeoutError, withTimeout } from './with-timeout.ts'
 
 const never = (..._args: unknown[]): Promise<never> => new Promise(() => undefined)
 

@@ -1,10 +1,21 @@
 import { checkOptionNames, durationFrom } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Duration } from '../../core/duration.ts'
+import { SluiceError } from '../../core/errors.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { checkCallable, signalOf, takesSignal, type Wrapper, withSignal } from './call.ts'
-import { TimeoutError } from './timeout-error.ts'
+
+/**
+ * A call took too long. It is named like the error of `AbortSignal.timeout`, so that both are recognised by their name.
+ */
+export class TimeoutError extends SluiceError {
+  override readonly name = 'TimeoutError'
+
+  constructor(ms: number) {
+    super('SLUICE_TIMEOUT', `The call did not settle within ${ms} ms.`, { transient: true })
+  }
+}
 
 export interface TimeoutOptions {
   readonly clock?: Clock

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { splitId } from './read-batch.ts'
-import { Runs } from './runs.ts'
-import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
+import { claimMs, Runs, type Seen, type SeenIds } from './seen-ids.ts'
 
 /** What is known of one producer. */
 interface Producer {

@@ -3,9 +3,8 @@ import type { RedisHandle } from '../../redis/handle.ts'
 import { namespaceOf } from '../../redis/namespaces.ts'
 import { useRedis } from '../../redis/use-redis.ts'
 import { splitId } from './read-batch.ts'
-import { mostRuns } from './runs.ts'
 import { claimIds } from './scripts.gen.ts'
-import { claimMs, type Seen, type SeenIds } from './seen-ids.ts'
+import { claimMs, mostRuns, type Seen, type SeenIds } from './seen-ids.ts'
 
 /** How many events of one producer go into one call: Lua returns a limited number of values. */
 const mostPerCall = 1000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mostRuns, Runs } from './runs.ts'
+import { mostRuns, Runs } from './seen-ids.ts'
 
 function randomFrom(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 1) >>> 0

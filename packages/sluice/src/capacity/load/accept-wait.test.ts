@@ -3,9 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../runtime/system-clock.ts'
-import { acceptQueueLength, queueLengthIn } from './accept-queue.ts'
-import { AcceptWait } from './accept-wait.ts'
-import { requestWait } from './request-wait.ts'
+import { AcceptWait, acceptQueueLength, queueLengthIn, requestWait } from './request-wait.ts'
 
 describe('the wait before a connection is accepted', () => {
   it('is none while the queue is empty, whatever the rate', () => {

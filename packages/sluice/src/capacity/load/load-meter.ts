@@ -4,8 +4,7 @@ import { every } from '../../runtime/every.ts'
 import { cpuUtilisation } from './cgroup-cpu.ts'
 import { eventLoopDelay } from './event-loop-delay.ts'
 import { requestWait } from './request-wait.ts'
-import { delayPoints, heapPoints, inFlightPoints, type Point, scale, utilisationPoints } from './scale.ts'
-import { smooth } from './smooth.ts'
+import { delayPoints, heapPoints, inFlightPoints, type Point, scale, smooth, utilisationPoints } from './scale.ts'
 
 /** One signal that shows how loaded a process is. */
 export interface Signal {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AcceptWait } from '../load/accept-wait.ts'
+import { AcceptWait } from '../load/request-wait.ts'
 import { delayPoints, scale } from '../load/scale.ts'
 import { AdmissionController } from './admission-controller.ts'
 

@@ -5,7 +5,7 @@ import { startRedis } from '../../testing/servers/redis.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { createEgress } from '../create-egress.ts'
 import { startVendor } from '../testing/vendor.ts'
-import { inspectUpstream } from './inspect-upstream.ts'
+import { inspectUpstream } from './redis-port.ts'
 
 test('shows what is taken and who waits in Redis, and the process exits when all is closed', async () => {
   const redis = await startRedis()

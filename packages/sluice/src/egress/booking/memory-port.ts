@@ -3,10 +3,9 @@ import { mayPass } from './engine/book.ts'
 import { type Decider, deciderOf, fits } from './engine/capacity.ts'
 import { exchange } from './engine/exchange.ts'
 import { enterCall, grantsOf, move, settle, takeOutOfAll } from './engine/grants.ts'
-import { limitsInForce } from './engine/limits.ts'
 import { expire } from './engine/log.ts'
 import { payRetry } from './engine/pauses.ts'
-import { type GrantRecord, newState, type UpstreamState } from './engine/state.ts'
+import { type GrantRecord, limitsInForce, newState, type UpstreamState } from './engine/state.ts'
 import type { BookingPort, BookingRules, Units } from './messages.ts'
 
 /** What a call needs that is granted without an exchange. */

@@ -35,7 +35,7 @@ export const constants = {
 
 export const exchange: Script = {
   name: 'exchange',
-  sha1: 'd37c91d8368e597bfb067d9d06f736cbcb4c229c',
+  sha1: 'a21e8e0097b4f5687c44cc88d38acfa13d07e704',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -228,11 +228,10 @@ if frees[low] then into = max(0, frees[low][1] + limit.counted - now) end
 return rounds * limit.counted + into
 end
 local function limits_in_force()
-local texts, strictest, found = {}, {}, {}
-for _, o in pairs(owners) do if now - o.seen < 10000000 then texts[o.limits] = true end end
-for text in pairs(texts) do
-for key, amount in string.gmatch(text, '(%S+)=(%d+)') do
-strictest[key] = min(strictest[key] or math.huge, tonumber(amount))
+local strictest, found = {}, {}
+for _, o in pairs(owners) do
+for _, each in ipairs(now - o.seen < 10000000 and o.limits or {}) do
+strictest[each.key] = min(strictest[each.key] or math.huge, each.amount)
 end
 end
 for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount) end
@@ -848,11 +847,6 @@ local before = owners[owner]
 local registers = asked.steps[1] and asked.steps[1].op == 'register'
 local known = asked.marker == meta.marker and before and not before.gone
 local runs = (known or registers) and asked.no > (before and before.no or 0)
-local function text_of(list)
-local parts = {}
-for at, limit in ipairs(list) do parts[at] = limit.key .. '=' .. whole(limit.amount) end
-return table.concat(parts, ' ')
-end
 local function cut_all()
 local latest = max(time + 1000000 + rules.arrivalMs * 1000, meta.long)
 for _, limit in ipairs(logged) do cut_log(limit, latest) end
@@ -910,7 +904,7 @@ if runs then
 local o = before or { granted = asked.ended, ended = asked.ended, left = false }
 owners[owner] = {
 seen = now, no = asked.no, granted = o.granted, ended = max(o.ended, asked.ended), left = o.left, gone = false,
-limits = text_of(rules.limits),
+limits = rules.limits,
 }
 keep_logs()
 if was_set_back then cut_all() end
@@ -952,7 +946,7 @@ meta.widened > 0 and left_ms(meta.widened_until) or 0, meta.waiting + #due, proc
 
 export const inspect: Script = {
   name: 'inspect',
-  sha1: '43f42a4dcc43a4cdef1bf8a840511efc86ef67c6',
+  sha1: '437f4bcaac7e5b99e210862be2909aa236c4421d',
   source: `local call = redis.call
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
@@ -1101,11 +1095,10 @@ if frees[low] then into = max(0, frees[low][1] + limit.counted - now) end
 return rounds * limit.counted + into
 end
 local function limits_in_force()
-local texts, strictest, found = {}, {}, {}
-for _, o in pairs(owners) do if now - o.seen < 10000000 then texts[o.limits] = true end end
-for text in pairs(texts) do
-for key, amount in string.gmatch(text, '(%S+)=(%d+)') do
-strictest[key] = min(strictest[key] or math.huge, tonumber(amount))
+local strictest, found = {}, {}
+for _, o in pairs(owners) do
+for _, each in ipairs(now - o.seen < 10000000 and o.limits or {}) do
+strictest[each.key] = min(strictest[each.key] or math.huge, each.amount)
 end
 end
 for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount) end

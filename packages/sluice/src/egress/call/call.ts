@@ -12,13 +12,22 @@ import type { VendorSignal } from '../vendor/vendor-signal.ts'
 import { Attempt, type AttemptObserver, LateGrant } from './attempt.ts'
 import { type BookedCall, type CallContext, nameOf } from './call-context.ts'
 import { HeldResponse } from './held-response.ts'
-import { hookAnswer } from './hooks.ts'
 import { type AttemptOutcome, nextAttemptMs } from './may-retry.ts'
 import { comesInPieces, isInMemory, outgoingRequest, readAhead, withoutHeadersTimeout } from './outgoing-request.ts'
 import { type ResponseHandler, toResponseHandler } from './response-handler.ts'
-import { headerFields, mayBeRepeated, needsBody, pauseUpstream, ResponseHead, signalOf } from './response-head.ts'
+import {
+  estimateRequest,
+  headerFields,
+  hookAnswer,
+  mayBeRepeated,
+  needsBody,
+  pauseUpstream,
+  ResponseHead,
+  readerOf,
+  reportedUnits,
+  signalOf,
+} from './response-head.ts'
 import { Turn, type TurnUser } from './turn.ts'
-import { estimateRequest, readerOf, reportedUnits } from './usage.ts'
 
 /** About the size of the head of a request. */
 const usualHead = 1000

@@ -1,5 +1,5 @@
-import { decodeBody } from './decode-body.ts'
 import type { ResponseHandler } from './response-handler.ts'
+import { decodeBody } from './response-head.ts'
 
 const mostBytes = 64 * 1024
 

@@ -1,9 +1,17 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { estimateTokens, type TokenEstimate } from '../../admission/usage/estimate.ts'
+import type { RecentOutputs } from '../../admission/usage/recent-outputs.ts'
+import { withTotal } from '../../admission/usage/usage.ts'
+import { type UsageReader, usageReader } from '../../admission/usage/usage-reader.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { Headers } from '../../core/retry-after.ts'
-import type { Classification } from '../options.ts'
+import { toError } from '../../core/to-error.ts'
+import type { Units } from '../booking/messages.ts'
+import type { Classification, OutgoingRequest, UpstreamHooks } from '../options.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
 import { presetOf } from '../vendor/presets.ts'
 import { mentionsLimits, noSignal, type VendorSignal, vendorSignal } from '../vendor/vendor-signal.ts'
-import { answerAfter, hookAnswer } from './hooks.ts'
+import { actualUnitsOf, raiseUnits } from './units.ts'
 
 /** Names in lower case and values, alternating. A repeated header is repeated here. */
 export type HeaderFields = readonly string[]
@@ -107,4 +115,105 @@ async function widen({ booking, reports }: UpstreamRuntime): Promise<void> {
   await booking.ask({ op: 'refusedWithRoom' })
   const widenedMs = booking.widenedMs
   if (widenedMs > beforeMs) reports.emit('widened', { arrivalMs: widenedMs })
+}
+
+type HookName = keyof UpstreamHooks
+
+/**
+ * What a hook says. A promise is refused, because a call is booked, and its response passed on, without a wait for
+ * hooks; its rejection is caught, so that it does not end the process.
+ */
+export function hookAnswer<Answer>(name: HookName, answer: Answer): Answer {
+  if (typeof (answer as { then?: unknown } | null | undefined)?.then !== 'function') return answer
+  Promise.resolve(answer).catch(() => {})
+  throw new SluiceError('SLUICE_WRONG_USE', `the hook ${name} returned a promise; hooks of egress answer at once`)
+}
+
+/**
+ * What a hook says about a response. The response has come, whatever the hook does with it: an error is reported and
+ * counts as no answer.
+ */
+function answerAfter<Answer>(
+  runtime: UpstreamRuntime,
+  name: HookName,
+  ask: () => Answer | undefined,
+): Answer | undefined {
+  try {
+    return ask()
+  } catch (error) {
+    runtime.reports.emit('hookFailed', { hook: name, error: toError(error) })
+    return undefined
+  }
+}
+
+/**
+ * What a response reports that its call cost. A stream that was cut reported only a part of its usage: `reserved`
+ * stays, unless it already cost more.
+ */
+export function reportedUnits(
+  runtime: UpstreamRuntime,
+  { status, headers }: ResponseHead,
+  reader: UsageReader | undefined,
+  reserved: Units | undefined,
+): Units | undefined {
+  const { settle } = runtime.hooks
+  const { limits } = runtime.upstream
+  const units = settle
+    ? answerAfter(runtime, 'settle', () =>
+        actualUnitsOf(
+          limits,
+          runtime.givenCost(hookAnswer('settle', settle({ status, headers, body: reader?.text() }))),
+        ),
+      )
+    : actualUnitsOf(limits, withTotal(reader?.usage()))
+  return reserved && units ? raiseUnits(units, reserved) : units
+}
+
+/** The tokens of a request that is JSON. */
+export function estimateRequest(request: OutgoingRequest, outputs: RecentOutputs): TokenEstimate | undefined {
+  const { body, path } = request
+  if (body === undefined) return undefined
+  try {
+    const parsed: unknown = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString())
+    return estimateTokens(parsed, Buffer.byteLength(body), path, outputs)
+  } catch {
+    return undefined
+  }
+}
+
+/** What reads the usage of a response; one that is compressed is read when it is whole. */
+export function readerOf({ headers }: ResponseHead): UsageReader {
+  const encoding = headers['content-encoding']?.trim()
+  const isPlain = encoding === undefined || encoding === '' || encoding === 'identity'
+  return usageReader(
+    headers['content-type'],
+    isPlain ? undefined : (chunks) => decodeBody(chunks as readonly Buffer[], encoding),
+  )
+}
+
+const mostDecoded = 1024 * 1024
+
+/** Decodes a whole body to text, within bounds; undefined when that cannot be done. */
+export function decodeBody(chunks: readonly Buffer[], encoding: string | undefined): string | undefined {
+  const bytes = Buffer.concat(chunks)
+  const options = { maxOutputLength: mostDecoded }
+  try {
+    switch (encoding?.trim().toLowerCase()) {
+      case undefined:
+      case '':
+      case 'identity':
+        return bytes.toString('utf8')
+      case 'gzip':
+      case 'x-gzip':
+        return gunzipSync(bytes, options).toString('utf8')
+      case 'deflate':
+        return inflateSync(bytes, options).toString('utf8')
+      case 'br':
+        return brotliDecompressSync(bytes, options).toString('utf8')
+      default:
+        return undefined
+    }
+  } catch {
+    return undefined
+  }
 }

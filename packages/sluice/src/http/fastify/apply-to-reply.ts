@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Denial, GuardOutcome, Header } from '../../admission/outcome.ts'
-import { onResponseEnd } from '../node/node-response.ts'
-import { watchAnswer } from '../node/watch-answer.ts'
+import { onResponseEnd, watchAnswer } from '../node/node-response.ts'
 import { isDenial, type OnDenied } from '../request/adapter-options.ts'
 
 /** Writes an outcome to a reply; then the request goes on with `next`, or has been answered. */
@@ -69,4 +68,26 @@ function setHeaders(reply: FastifyReply, headers: readonly Header[]): void {
     const name = headers[i]![0]
     reply.header(lowerCase.get(name) ?? name, headers[i]![1])
   }
+}
+
+/**
+ * Decides on requests whose body cannot be parsed when their refusal is sent: no earlier hook of Fastify runs for them.
+ */
+export function decideOnRefusedBodies<Decided>(
+  app: FastifyInstance,
+  decide: (request: FastifyRequest, reply: FastifyReply) => Promise<GuardOutcome<Decided>>,
+): void {
+  const inParser = new WeakSet<FastifyRequest>()
+  app.addHook('preParsing', function sluice(request, _reply, _payload, next) {
+    inParser.add(request)
+    next()
+  })
+  app.addHook('preValidation', function sluice(request, _reply, next) {
+    inParser.delete(request)
+    next()
+  })
+  app.addHook('onSend', function sluice(request, reply, payload, next) {
+    if (!inParser.delete(request)) return next(null, payload)
+    decide(request, reply).then((outcome) => next(null, applyToPayload(outcome, reply, payload)), next)
+  })
 }

@@ -9,8 +9,16 @@ import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { onResponseEnd } from '../node/node-response.ts'
 import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { requestViews } from '../request/request-views.ts'
-import { denialResponse, isResponse, onGone, withEnd, withHeaders } from './fetch-response.ts'
-import { type FetchSource, fetchReader, targetOf } from './fetch-view.ts'
+import {
+  denialResponse,
+  type FetchSource,
+  fetchReader,
+  isResponse,
+  onGone,
+  targetOf,
+  withEnd,
+  withHeaders,
+} from './fetch-view.ts'
 import { bodyHint, readBody } from './read-body.ts'
 
 interface PeerOptions<Rest extends readonly unknown[]> {

@@ -2,12 +2,12 @@ import { type Denial, type Header, problemType } from '../../admission/outcome.t
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import type { NameOf } from '../headers/header-writer.ts'
+import type { NameOf } from '../headers/header.ts'
 import { rateLimitHeaders } from '../headers/rate-limit-headers.ts'
 import { retryAfterSeconds } from '../headers/retry-after.ts'
 import { problemTexts } from '../problem.ts'
-import { waitMs } from './checked-options.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
+import { waitMs } from './guard-options.ts'
 
 /** What is sent to a client about a decision: headers, and the whole answer if it was denied. */
 export interface DecisionAnswer {

@@ -1,8 +1,22 @@
 import type { LimitStatus } from '../../core/engine/ask.ts'
-import { seconds, units } from './header.ts'
-import type { HeaderWriter, NameOf } from './header-writer.ts'
+import { type HeaderWriter, type NameOf, seconds, units } from './header.ts'
 import { type PolicyRow, PolicyText } from './policy-text.ts'
-import { sfString } from './sf-string.ts'
+
+const plain = /^[ !#-[\]-~]*$/
+const unprintable = /[^ -~]+/gu
+const loneSurrogate = /\p{Surrogate}/gu
+
+/**
+ * Writes text as an RFC 9651 string. Such strings are printable ASCII, so everything else is written as the
+ * percent-encoded bytes of its UTF-8.
+ *
+ * @example sfString('per "user"') // '"per \\"user\\""'
+ */
+function sfString(text: string): string {
+  if (plain.test(text)) return `"${text}"`
+  const printable = text.replace(loneSurrogate, '\ufffd').replace(unprintable, encodeURIComponent)
+  return `"${printable.replace(/["\\]/g, '\\$&')}"`
+}
 
 /**
  * draft-ietf-httpapi-ratelimit-headers-11: two lists with an item for each limit.

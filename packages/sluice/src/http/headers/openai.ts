@@ -1,7 +1,5 @@
-import type { Header } from './header.ts'
-import { units } from './header.ts'
-import type { HeaderWriter } from './header-writer.ts'
-import { resetMs, tightest } from './tightest.ts'
+import type { Header, HeaderWriter } from './header.ts'
+import { resetMs, tightest, units } from './header.ts'
 
 /** Limits of tokens go by their name or that of their rule: `tokens`, `tpm`, `tpd`. */
 const ofTokens = /token|\btp[smhd]\b/i

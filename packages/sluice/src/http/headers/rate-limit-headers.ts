@@ -2,10 +2,9 @@ import type { TimeSource } from '../../core/clock.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { draft11 } from './draft-11.ts'
-import type { HeaderWriter, NameOf } from './header-writer.ts'
-import { draft6, draft7 } from './older-drafts.ts'
+import type { HeaderWriter, NameOf } from './header.ts'
+import { draft6, draft7, xRateLimit, xRateLimitEpoch } from './older-drafts.ts'
 import { openAi } from './openai.ts'
-import { xRateLimit, xRateLimitEpoch } from './x-rate-limit.ts'
 
 /**
  * A form of the rate-limit headers. The IETF's draft still moves, so the form is chosen by its number. `x-ratelimit`

@@ -4,8 +4,17 @@ import type { Guard } from '../../admission/guard.ts'
 import { optionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
-import { denialResponse, isResponse, onGone, withEnd, withHeaders } from '../fetch/fetch-response.ts'
-import { type FetchSource, fetchReader, type NodeIncoming, targetOf } from '../fetch/fetch-view.ts'
+import {
+  denialResponse,
+  type FetchSource,
+  fetchReader,
+  isResponse,
+  type NodeIncoming,
+  onGone,
+  targetOf,
+  withEnd,
+  withHeaders,
+} from '../fetch/fetch-view.ts'
 import { bodyHint, isShortJson, parseJson, readBody } from '../fetch/read-body.ts'
 import { type GuardOptions, splitOptions } from '../guard/guard-options.ts'
 import { closing, limiterGuard } from '../guard/limiter-guard.ts'

@@ -1,8 +1,7 @@
-import { type Address, formatAddress, parseAddress } from '../../core/address.ts'
+import { type Address, type Block, formatAddress, groupMask, parseAddress, parseBlock } from '../../core/address.ts'
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
-import { parseBlocks } from './cidr.ts'
 import { forOf, fromTheRight } from './forwarded.ts'
 
 /** How the address of a client is found. */
@@ -123,4 +122,36 @@ function remembered(compute: (text: string) => string | undefined): (text: strin
     known.set(text, value)
     return value
   }
+}
+
+/** Whether an address is in one of the blocks. */
+export type InBlocks = (address: Address) => boolean
+
+/** Reads blocks such as `10.0.0.0/8`, `fd00::/8` or a single address; every mistake names the option. */
+function parseBlocks(texts: readonly string[], option: string): InBlocks {
+  const blocks = texts.map((text, i) => trustedBlock(text, `${option}[${i}]`))
+  return (address) => blocks.some((block) => contains(block, address))
+}
+
+function trustedBlock(text: unknown, option: string): Block {
+  const block = typeof text === 'string' ? parseBlock(text) : undefined
+  if (!block)
+    throw invalidOption(option, text, 'use a block in CIDR notation such as "10.0.0.0/8" or "fd00::/8", or one address')
+  if (block.prefix > 0) return block
+  throw invalidOption(
+    option,
+    text,
+    'trusting every peer would let each client choose its own address; name the proxies',
+  )
+}
+
+function contains({ address, prefix }: Block, other: Address): boolean {
+  if (address.family === 4) {
+    return other.family === 4 && (address.value ^ other.value) >>> (32 - prefix) === 0
+  }
+  if (other.family === 4) return false
+  for (let i = 0; i * 16 < prefix; i++) {
+    if (((address.groups[i]! ^ other.groups[i]!) & groupMask(i, prefix)) !== 0) return false
+  }
+  return true
 }

@@ -1,4 +1,3 @@
-export { RateLimit, SkipRateLimit } from './decorators.ts'
-export { RateLimitException } from './rate-limit-exception.ts'
-export { type NestOptions, ProtectGuard, RateLimitGuard } from './rate-limit-guard.ts'
+export { RateLimitException } from './nest-adapter.ts'
+export { type NestOptions, ProtectGuard, RateLimit, RateLimitGuard, SkipRateLimit } from './rate-limit-guard.ts'
 export { type NestModuleOptions, RateLimitModule } from './rate-limit-module.ts'

@@ -1,16 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ExecutionContext } from '@nestjs/common'
+import { type ExecutionContext, HttpException } from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
-import { type GuardOutcome, type Header, problemType } from '../../admission/outcome.ts'
+import { type Denial, type GuardOutcome, type Header, problemType } from '../../admission/outcome.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import type { RequestView } from '../../policy/request-view.ts'
-import { goneSignal, onResponseEnd } from '../node/node-response.ts'
+import { goneSignal, onResponseEnd, watchAnswer } from '../node/node-response.ts'
 import { parsedBody } from '../node/parsed-body.ts'
-import { watchAnswer } from '../node/watch-answer.ts'
 import { type AdapterOptions, adapterOptionNames, isDenial, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryIn } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
-import { RateLimitException } from './rate-limit-exception.ts'
+
+/** What the guard throws for a denied request, so that exception filters see it. Its headers are already set. */
+export class RateLimitException<Decided = Decision> extends HttpException {
+  readonly decision: Decided
+  readonly denial: Denial<Decided>
+
+  constructor(denial: Denial<Decided>) {
+    super({ ...denial.problem }, denial.status)
+    this.decision = denial.decision
+    this.denial = denial
+  }
+}
 
 export const nestOptionNames: readonly string[] = adapterOptionNames()
 

@@ -1,9 +1,17 @@
-import type { CanActivate, ExecutionContext, OnApplicationShutdown } from '@nestjs/common'
+import {
+  type CanActivate,
+  type CustomDecorator,
+  type ExecutionContext,
+  type OnApplicationShutdown,
+  SetMetadata,
+} from '@nestjs/common'
 import type { Guard } from '../../admission/guard.ts'
 import type { GuardOutcome } from '../../admission/outcome.ts'
+import { checkOptionNames } from '../../core/check-options.ts'
 import type { Decision } from '../../limiter/decision/decision.ts'
 import {
   type ChargeOptions,
+  chargeOptionNames,
   type GuardOptions,
   type LimiterGuardOptions,
   splitOptions,
@@ -11,8 +19,31 @@ import {
 import { limiterGuard } from '../guard/limiter-guard.ts'
 import { type GivenLimiter, type OpenedLimiter, openLimiter } from '../guard/open-limiter.ts'
 import type { AdapterOptions } from '../request/adapter-options.ts'
-import { metadataKey } from './decorators.ts'
 import { NestAdapter, nestOptionNames } from './nest-adapter.ts'
+
+/** Where the decorators leave their options. */
+const metadataKey = 'sluice:rate-limit'
+
+/**
+ * Charges a handler, or all handlers of a controller, to a rule or key of its own.
+ *
+ * @example
+ * \@Controller()
+ * class Reports {
+ *   \@RateLimit({ rule: 'reports', cost: 5 })
+ *   \@Post('reports')
+ *   create() {}
+ * }
+ */
+export function RateLimit(charge: ChargeOptions<ExecutionContext>): CustomDecorator {
+  checkOptionNames('RateLimit', charge, chargeOptionNames)
+  return SetMetadata(metadataKey, charge)
+}
+
+/** Lets a handler, or all handlers of a controller, be called without a decision. */
+export function SkipRateLimit(): CustomDecorator {
+  return SetMetadata(metadataKey, false)
+}
 
 export type NestOptions = GuardOptions<ExecutionContext, ExecutionContext>
 

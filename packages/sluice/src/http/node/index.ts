@@ -9,8 +9,7 @@ import type { GivenLimiter } from '../guard/open-limiter.ts'
 import { type AdapterOptions, adapterOptionNames, viewOptions } from '../request/adapter-options.ts'
 import { pathOf, queryOf } from '../request/request-target.ts'
 import { type RequestReader, requestViews } from '../request/request-views.ts'
-import { applyOutcome } from './apply-outcome.ts'
-import { goneSignal } from './node-response.ts'
+import { applyOutcome, goneSignal } from './node-response.ts'
 import { parsedBody } from './parsed-body.ts'
 
 /** A request that passed, with the decision on it. */

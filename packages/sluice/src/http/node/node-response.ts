@@ -1,5 +1,12 @@
 import type { ServerResponse } from 'node:http'
-import { clientClosedRequest, type Denial, type Finish, type Header } from '../../admission/outcome.ts'
+import {
+  clientClosedRequest,
+  type Denial,
+  type Finish,
+  type GuardOutcome,
+  type Header,
+} from '../../admission/outcome.ts'
+import { isDenial, type OnDenied } from '../request/adapter-options.ts'
 
 /** Sets headers, unless something else (such as a time-out) has answered already. */
 export function setHeaders(response: ServerResponse, headers: readonly Header[]): void {
@@ -12,7 +19,7 @@ export function setHeaders(response: ServerResponse, headers: readonly Header[])
 }
 
 /** Answers with a denial. */
-export function writeDenial(response: ServerResponse, { status, headers, body }: Denial<unknown>): void {
+function writeDenial(response: ServerResponse, { status, headers, body }: Denial<unknown>): void {
   if (response.headersSent) return
   response.statusCode = status
   setHeaders(response, headers)
@@ -123,4 +130,68 @@ function countBytes(response: ServerResponse, read?: (chunk: Uint8Array) => void
   response.write = counted(response.write as Write) as ServerResponse['write']
   response.end = counted(response.end as Write) as ServerResponse['end']
   return () => (response.req.method === 'HEAD' ? 0 : bytes)
+}
+
+/** What frameworks answer with; Fastify writes only after its hooks. */
+interface Sender {
+  send(...args: unknown[]): unknown
+}
+
+/** Tells later whether a response was answered meanwhile, or begun to be. */
+export function watchAnswer(response: ServerResponse, sender?: Sender): () => boolean {
+  let hasBegun = false
+  const begin = (): void => {
+    hasBegun = true
+  }
+  response.once('pipe', begin)
+  const send = sender?.send
+  if (sender !== undefined)
+    sender.send = function (this: Sender, ...args) {
+      hasBegun = true
+      return send!.apply(this, args)
+    }
+  return () => {
+    response.off('pipe', begin)
+    if (sender !== undefined) sender.send = send!
+    return hasBegun || response.headersSent || response.writableEnded
+  }
+}
+
+/** Writes an outcome to a Node response; then the request goes on with `pass`, or has been answered. */
+export function applyOutcome<Exchange, Decided>(
+  outcome: GuardOutcome<Decided>,
+  response: ServerResponse,
+  onDenied: OnDenied<Exchange, never, Decided> | undefined,
+  exchange: () => Exchange,
+  pass: () => void,
+  fail: (error: unknown) => void,
+): void {
+  const { denial, finish } = outcome
+  try {
+    if (denial === undefined) {
+      setHeaders(response, outcome.headers)
+      if (finish !== undefined) onResponseEnd(response, finish)
+    } else if (onDenied === undefined) writeDenial(response, denial)
+    else answerOwn(response, denial, () => onDenied(denial, exchange()), fail)
+  } catch (error) {
+    fail(error)
+    return
+  }
+  if (denial === undefined) pass()
+}
+
+function answerOwn<Decided>(
+  response: ServerResponse,
+  denial: Denial<Decided>,
+  own: () => ReturnType<OnDenied<never, never, Decided>>,
+  fail: (error: unknown) => void,
+): void {
+  const isAnswered = watchAnswer(response)
+  Promise.resolve(own())
+    .then((answer) => {
+      if (isDenial(answer)) writeDenial(response, answer)
+      // Otherwise the client would wait for ever.
+      else if (!isAnswered()) writeDenial(response, denial)
+    })
+    .catch(fail)
 }

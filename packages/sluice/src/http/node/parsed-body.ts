@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2Stream } from 'node:http2'
+import type { Guard } from '../../admission/guard.ts'
+import type { Decision } from '../../limiter/decision/decision.ts'
 import { unreadableBody } from '../../policy/request-view.ts'
 import { carriesBody } from '../request/request-views.ts'
 
@@ -19,4 +21,21 @@ function hasBody(req: IncomingMessage): boolean {
 
 function isEmptyObject(body: unknown): boolean {
   return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0
+}
+
+/** What of the options is called with the request. */
+interface CalledWithRequest {
+  readonly parseBody?: unknown
+  readonly key?: unknown
+  readonly cost?: unknown
+  readonly skip?: unknown
+}
+
+/** Functions of the caller may look at the body: where a parser was given, it runs before them. */
+export function parseBeforeFunctions<Request>(
+  guard: Guard<Request, Decision>,
+  { parseBody, key, cost, skip }: CalledWithRequest,
+): Guard<Request, Decision> {
+  if (parseBody === undefined || ![key, cost, skip].some((option) => typeof option === 'function')) return guard
+  return { decide: (view, request, gone) => guard.decide(view, request, gone), readsBody: true }
 }

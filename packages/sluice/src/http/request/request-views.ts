@@ -4,7 +4,6 @@ import { type RequestView, unreadableBody } from '../../policy/request-view.ts'
 import { clientAddress } from '../identity/client-address.ts'
 import { refusePromise } from '../refuse-promise.ts'
 import { type ViewOptions, viewOptionNames } from './adapter-options.ts'
-import { LazyView, type RequestParts } from './lazy-view.ts'
 
 /** Where an adapter finds the parts of a framework's request. */
 export interface RequestReader<Source, Request>
@@ -67,5 +66,53 @@ export function requestViews<Source, Request>(
       warnOfContext(`context failed, so requests that rules by context apply to share one bucket of each: ${error}`)
       throw error
     }
+  }
+}
+
+/** Where an adapter finds the parts of a request. Each is read only when a rule asks for it. */
+interface RequestParts<Source> {
+  headers(source: Source): RequestView['headers']
+  ip(source: Source, view: RequestView): string | undefined
+  query(source: Source): RequestView['query']
+  params(source: Source): RequestView['params']
+  body(source: Source): unknown
+  route(source: Source): string | undefined
+  context(source: Source): RequestView['context']
+}
+
+/** A request view that costs nothing for the parts no rule looks at. */
+class LazyView<Source> implements RequestView {
+  readonly method: string
+  readonly path: string
+  readonly #source: Source
+  readonly #parts: RequestParts<Source>
+
+  constructor(method: string, path: string, source: Source, parts: RequestParts<Source>) {
+    this.method = method
+    this.path = path
+    this.#source = source
+    this.#parts = parts
+  }
+
+  get headers(): RequestView['headers'] {
+    return this.#parts.headers(this.#source)
+  }
+  get ip(): string | undefined {
+    return this.#parts.ip(this.#source, this)
+  }
+  get query(): RequestView['query'] {
+    return this.#parts.query(this.#source)
+  }
+  get params(): RequestView['params'] {
+    return this.#parts.params(this.#source)
+  }
+  get body(): unknown {
+    return this.#parts.body(this.#source)
+  }
+  get route(): string | undefined {
+    return this.#parts.route(this.#source)
+  }
+  get context(): RequestView['context'] {
+    return this.#parts.context(this.#source)
   }
 }

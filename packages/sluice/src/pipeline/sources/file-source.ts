@@ -5,12 +5,12 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
+import { belongs, partitionNames, refuseStrategy } from '../execution.ts'
 import type { PipelineRecord, PipelineSource, ReadOptions } from '../pipeline.ts'
 import { pipelineFailed } from '../pipeline-error.ts'
 import { csvRecords } from './csv-records.ts'
 import { jsonLines } from './json-lines.ts'
 import { fullPages, regrouped } from './pages.ts'
-import { belongs, partitionNames, refuseStrategy } from './partition-of.ts'
 
 export interface FileSourceOptions {
   /** By default what the name of the file says: `csv` for `.csv` and `.csv.gz`, else `ndjson`. */

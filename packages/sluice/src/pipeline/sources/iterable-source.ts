@@ -1,7 +1,7 @@
 import { SluiceError } from '../../core/errors.ts'
+import { belongs, partitionNames, refuseStrategy } from '../execution.ts'
 import type { PipelineRecord, PipelineSource } from '../pipeline.ts'
 import { fullPages, quickPages } from './pages.ts'
-import { belongs, partitionNames, refuseStrategy } from './partition-of.ts'
 
 type Records = AsyncIterable<unknown> | Iterable<unknown>
 

@@ -2,10 +2,10 @@ import { checkOptionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import { quoteName, quoteTable } from '../../policy/sources/postgres/postgres-table.ts'
 import type { Partitioning } from '../execution.ts'
+import { partitionNames, refuseStrategy } from '../execution.ts'
 import type { PipelineSource } from '../pipeline.ts'
 import { pipelineFailed } from '../pipeline-error.ts'
 import { asFailure, type PipelinePool } from '../postgres-client.ts'
-import { partitionNames, refuseStrategy } from './partition-of.ts'
 
 export interface PostgresSourceOptions {
   readonly table: string

@@ -6,8 +6,7 @@ import { invalidOption } from '../../core/errors.ts'
 import type { RedisHandle } from '../../redis/handle.ts'
 import { useRedis } from '../../redis/use-redis.ts'
 import type { PipelineSource } from '../pipeline.ts'
-import { groupSource } from './redis-group.ts'
-import { positionSource } from './redis-stream-reading.ts'
+import { groupSource, positionSource } from './redis-group.ts'
 
 export interface RedisStreamSourceOptions {
   readonly stream: string | readonly string[]

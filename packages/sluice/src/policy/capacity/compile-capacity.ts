@@ -1,7 +1,6 @@
-import { parseDuration } from '../../core/duration.ts'
-import { SluiceError } from '../../core/errors.ts'
 import type { CapacitySpec } from '../document/capacity-spec.ts'
 import type { Report } from '../document/policy-error.ts'
+import { readDuration } from '../document/read-duration.ts'
 
 export interface CompiledCapacityRow {
   readonly below: number
@@ -29,15 +28,7 @@ export const defaultCapacity: CompiledCapacity = Object.freeze({
 
 /** Reads a capacity table; mistakes go to `report`. */
 export function compileCapacity(spec: CapacitySpec, path: string, report: Report): CompiledCapacity {
-  const duration = (text: string, at: string): number => {
-    try {
-      return parseDuration(text, at)
-    } catch (error) {
-      if (!(error instanceof SluiceError)) throw error
-      report(at, text, 'use a number with a unit, such as 100ms or 5s')
-      return 0
-    }
-  }
+  const duration = (text: string, at: string): number => readDuration(text, at, report, { least: 0 }) ?? 0
   const rows = spec.table?.map(({ below, maxBatchSize, delay, maxInFlight = 1 }, i) => {
     if (i > 0 && below <= spec.table![i - 1]!.below)
       report(`${path}.table[${i}].below`, below, 'list the rows by rising load')

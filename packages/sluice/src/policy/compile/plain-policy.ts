@@ -10,7 +10,7 @@ import { matchOnly, said } from '../match/match-request.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'
 import { MissingKeys } from '../rule/missing-keys.ts'
 import { bySelectors, keyOf, whyNoRequestHas } from '../rule/rule-key.ts'
-import { ipSelector } from '../selector/ip-selector.ts'
+import { ipSelector } from '../selector/selector.ts'
 import { runAtOnce } from '../steps.ts'
 
 const key = keyOf([bySelectors([ipSelector])], false)

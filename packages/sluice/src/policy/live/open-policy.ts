@@ -7,7 +7,7 @@ import type { LookupSource, Lookups } from '../lookup/lookup-options.ts'
 import type { KeyFunctions } from '../rule/key.ts'
 import type { Environment } from '../rule/tier-environment.ts'
 import { followPolicy } from './followed-policy.ts'
-import type { LivePolicy } from './live-policy.ts'
+import { type LivePolicy, UsedPolicy } from './live-policy.ts'
 import { type PolicySource, staticPolicy } from './source.ts'
 
 export interface OpenPolicyOptions {
@@ -71,4 +71,30 @@ async function openLookups(lookups: Lookups, clock: Clock): Promise<LookupSource
 
 function isSource(given: PolicySource | PolicyDocument): given is PolicySource {
   return typeof (given as Partial<PolicySource>).start === 'function'
+}
+
+/** What parts take as their policy. */
+export type PolicyInput = PolicyDocument | PolicySource | LivePolicy
+
+/**
+ * Opens what a part was given as its policy, unless it was given one that is open. A part that decides by lookups has
+ * `noLookups` where it was given none: rules that name one are then refused.
+ */
+export async function usePolicy(
+  maker: string,
+  given: PolicyInput,
+  own: OpenPolicyOptions,
+  noLookups?: Lookups,
+): Promise<UsedPolicy> {
+  if (given instanceof Promise) throw invalidOption(`${maker}.policy`, given, 'wait for it: await openPolicy(source)')
+  if (!isOpen(given))
+    return new UsedPolicy(await openPolicy(given, { ...own, lookups: own.lookups ?? noLookups }), true)
+  for (const name of ['functions', 'lookups', 'env', 'fallbackPolicy'] as const)
+    if (own[name] !== undefined)
+      throw invalidOption(`${maker}.${name}`, own[name], `the policy is shared; write openPolicy(source, { ${name} })`)
+  return new UsedPolicy(given, false)
+}
+
+function isOpen(given: PolicyInput): given is LivePolicy {
+  return typeof (given as Partial<LivePolicy>).on === 'function'
 }

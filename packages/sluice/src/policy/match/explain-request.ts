@@ -1,7 +1,6 @@
 import { show } from '../../core/errors.ts'
 import type { RuleTrace } from '../compiled-policy.ts'
-import { hasMethod, type Matcher } from '../condition/matcher.ts'
-import { descriptorMethod } from '../condition/methods.ts'
+import { descriptorMethod, hasMethod, type Matcher } from '../condition/matcher.ts'
 import { captureNames, matchPattern } from '../condition/path-pattern.ts'
 import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'

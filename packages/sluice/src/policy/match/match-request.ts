@@ -1,5 +1,5 @@
 import type { CompiledRule, Matched, MatchedRule } from '../compiled-policy.ts'
-import { descriptorMethod } from '../condition/methods.ts'
+import { descriptorMethod } from '../condition/matcher.ts'
 import { isWithin } from '../document/term.ts'
 import type { RequestView } from '../request-view.ts'
 import type { RuleParts } from '../rule/compile-rule.ts'

@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../../core/address.ts'
 import { decodeKey, type KeyPart } from '../../core/key.ts'
-import { isServed } from '../condition/methods.ts'
+import { isServed } from '../condition/matcher.ts'
 import type { Term } from '../document/term.ts'
 import type { Override, Overrides } from './overrides.ts'
 import type { RuleKey } from './rule-key.ts'

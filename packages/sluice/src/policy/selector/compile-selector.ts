@@ -1,9 +1,9 @@
 import { cookieOf, hostOf } from '../../core/from-headers.ts'
 import { type RequestView, unreadableBody } from '../request-view.ts'
-import { ipSelector } from './ip-selector.ts'
 import { type ParsedSelector, parseSelector, type SelectorRoot } from './parse-selector.ts'
 import { canonicalPath } from './path-spellings.ts'
 import type { Captured, Selector } from './selector.ts'
+import { ipSelector } from './selector.ts'
 import {
   type HasField,
   instanceField,

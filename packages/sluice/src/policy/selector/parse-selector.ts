@@ -1,6 +1,53 @@
+import { formatBlock, parseAddress } from '../../core/address.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { parseFieldPath } from './field-path.ts'
-import { type Transform, transformNames, transformOf } from './transforms.ts'
+import { sha256 } from '../../core/sha256.ts'
+
+const pathStep = /\.?([^\s.[\]"'|?]+)|\[(\d{1,9})\]|\[(?:"([^"]+)"|'([^']+)')\]/y
+
+const deepestPath = 16
+
+/**
+ * Reads the path of a field: names after dots, `[0]` for items, `["any text"]` for names with dots or spaces in them.
+ * Returns undefined for what is no path.
+ *
+ * @example parseFieldPath('items[0].id') // ['items', '0', 'id']
+ */
+function parseFieldPath(text: string): readonly string[] | undefined {
+  const path: string[] = []
+  pathStep.lastIndex = 0
+  while (pathStep.lastIndex < text.length) {
+    const at = pathStep.lastIndex
+    const found = pathStep.exec(text)
+    // A name needs a dot before it, except at the start.
+    if (!found || (found[1] !== undefined && text.startsWith('.', at) === (at === 0))) return undefined
+    path.push((found[1] ?? found[2] ?? found[3] ?? found[4])!)
+  }
+  return path.length > 0 && path.length <= deepestPath ? path : undefined
+}
+
+/** Changes the text a selector read; undefined makes it missing. */
+type Transform = (text: string) => string | undefined
+
+/** The names of the transforms, as they are written after `|`. */
+const transformNames: readonly string[] = ['lower', 'hash', 'subnet']
+
+/** Finds a transform by how it is written: `lower`, `hash`, `subnet`, `subnet(24, 56)`. */
+export function transformOf(text: string): Transform | undefined {
+  if (text === 'lower') return (value) => value.toLowerCase()
+  // Keeps secrets such as API keys out of the store, the metrics and the logs.
+  if (text === 'hash') return sha256
+  const subnet = /^subnet(?:\(\s*(\d{1,2})\s*,\s*(\d{1,3})\s*\))?$/.exec(text)
+  if (!subnet) return undefined
+  const bits4 = Number(subnet[1] ?? 24)
+  const bits6 = Number(subnet[2] ?? 64)
+  return bits4 <= 32 && bits6 <= 128 ? (value) => subnetOf(value, bits4, bits6) : undefined
+}
+
+/** The network an address, or a block of addresses, is in. What is neither is missing. */
+function subnetOf(text: string, bits4: number, bits6: number): string | undefined {
+  const address = parseAddress(text.replace(/\/\d{1,3}$/, ''))
+  return address && formatBlock(address, bits4, bits6)
+}
 
 /** Where in a request a selector reads. */
 export type SelectorRoot =

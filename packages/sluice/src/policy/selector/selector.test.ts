@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RequestView } from '../request-view.ts'
 import { compileSelector } from './compile-selector.ts'
+import { transformOf } from './parse-selector.ts'
 import type { Captured, Selector } from './selector.ts'
-import { transformOf } from './transforms.ts'
 
 const request: RequestView = {
   method: 'POST',

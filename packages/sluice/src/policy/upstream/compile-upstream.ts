@@ -1,7 +1,7 @@
 import { maxPeriodMs } from '../../core/algorithms/limit.ts'
-import { formatDuration, parseDuration } from '../../core/duration.ts'
-import { SluiceError, show } from '../../core/errors.ts'
+import { formatDuration } from '../../core/duration.ts'
 import type { Report } from '../document/policy-error.ts'
+import { readDuration } from '../document/read-duration.ts'
 import type { UpstreamLimitSpec, UpstreamSpec } from '../document/upstream-spec.ts'
 import { shortForms } from '../limit/short-forms.ts'
 import { parseOrigin } from './origin.ts'
@@ -19,9 +19,9 @@ const defaults = Object.freeze({
 const noOrigin = Object.freeze({ origin: '', pathPrefix: '/' })
 
 /** Makes an upstream whose shape is already checked ready, and reports what makes no sense. */
-export function compileUpstream(spec: UpstreamSpec, path: string, report: Report): CompiledUpstream {
-  const duration = (field: keyof UpstreamSpec, value: unknown, otherwise: number): number =>
-    readDuration(value, `${path}.${field}`, otherwise, report)
+function compileUpstream(spec: UpstreamSpec, path: string, report: Report): CompiledUpstream {
+  const duration = (field: string, value: unknown, otherwise: number): number =>
+    durationOr(otherwise, value, `${path}.${field}`, report)
   const { origin, pathPrefix } =
     spec.origin === undefined ? noOrigin : parseOrigin(spec.origin, `${path}.origin`, report)
   const limits = readLimits(spec, path, report)
@@ -47,15 +47,15 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
         ? undefined
         : {
             attempts: retry?.attempts ?? defaults.retry.attempts,
-            baseMs: readDuration(retry?.base, `${path}.retry.base`, defaults.retry.baseMs, report),
-            maxMs: readDuration(retry?.max, `${path}.retry.max`, defaults.retry.maxMs, report),
+            baseMs: duration('retry.base', retry?.base, defaults.retry.baseMs),
+            maxMs: duration('retry.max', retry?.max, defaults.retry.maxMs),
             budgetPercent: retry?.budgetPercent ?? defaults.retry.budgetPercent,
             floorPerSecond: retry?.floorPerSecond ?? defaults.retry.floorPerSecond,
           },
     breaker: breaker
       ? {
           failures: breaker.failures ?? defaults.breaker.failures,
-          cooldownMs: readDuration(breaker.cooldown, `${path}.breaker.cooldown`, defaults.breaker.cooldownMs, report),
+          cooldownMs: duration('breaker.cooldown', breaker.cooldown, defaults.breaker.cooldownMs),
         }
       : undefined,
     onStoreFailure: spec.onStoreFailure ?? 'closed',
@@ -67,7 +67,7 @@ export function compileUpstream(spec: UpstreamSpec, path: string, report: Report
 function readArrival(value: UpstreamSpec['arrival'], path: string, report: Report): CompiledUpstream['arrival'] {
   return value === undefined || value === 'auto' || value === 'response'
     ? (value ?? 'auto')
-    : readDuration(value, path, 0, report)
+    : (readDuration(value, path, report) ?? 0)
 }
 
 /** More calls than can be granted within the longest wait need not queue. */
@@ -120,7 +120,7 @@ function make(
     report(`${path}.per`, per, 'say per how long, such as 1s, 15m or 1d')
     return []
   }
-  const periodMs = readDuration(per, `${path}.per`, 0, report)
+  const periodMs = durationOr(0, per, `${path}.per`, report)
   if (periodMs < 10 || periodMs > maxPeriodMs) {
     report(`${path}.per`, per, 'use a period from 10ms to 400d')
     return []
@@ -129,15 +129,19 @@ function make(
   return [{ name: name ?? `per-${formatDuration(periodMs)}`, key: `${unit}/${periodMs}`, amount, periodMs, unit }]
 }
 
-function readDuration(value: unknown, path: string, otherwise: number, report: Report): number {
-  if (value === undefined) return otherwise
-  try {
-    const ms = parseDuration(value as string, path)
-    if (ms >= 1) return ms
-    report(path, value, 'use at least 1ms')
-  } catch (error) {
-    if (!(error instanceof SluiceError)) throw error
-    report(path, value, error.message.replace(`${path} is ${show(value)}; `, ''))
+function durationOr(otherwise: number, value: unknown, path: string, report: Report): number {
+  return value === undefined ? otherwise : (readDuration(value, path, report) ?? otherwise)
+}
+
+/** Makes all upstreams of a policy ready; names and addresses must be unique. */
+export function compileUpstreams(specs: readonly UpstreamSpec[], report: Report): readonly CompiledUpstream[] {
+  const upstreams = specs.map((spec, index) => compileUpstream(spec, `upstreams[${index}]`, report))
+  for (const [index, { name, origin, pathPrefix }] of upstreams.entries()) {
+    const before = upstreams.slice(0, index)
+    if (before.some((other) => other.name === name))
+      report(`upstreams[${index}].name`, name, 'another upstream has this name; give it its own')
+    if (origin !== '' && before.some((other) => other.origin === origin && other.pathPrefix === pathPrefix))
+      report(`upstreams[${index}].origin`, specs[index]!.origin, 'another upstream has this address; merge the two')
   }
-  return otherwise
+  return upstreams
 }

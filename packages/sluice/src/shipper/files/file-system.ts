@@ -1,3 +1,6 @@
+import { dirname, join } from 'node:path'
+import { SluiceError } from '../../core/errors.ts'
+
 /** An open file. Positions are always passed in, so that nothing depends on where an earlier call ended. */
 export interface OpenFile {
   /** Reads up to `into.length` bytes; fewer only at the end of the file. */
@@ -56,4 +59,100 @@ export function isNoSpace(error: unknown): boolean {
 /** Runs a step and ignores its failure, where the failure changes nothing. */
 export async function quietly(step: Promise<unknown>): Promise<void> {
   await step.catch(() => {})
+}
+
+/**
+ * Writes all chunks one after the other. A write may stop early without an error (measured: 1024 of 4096 bytes, and
+ * ENOSPC only on the next call), so this continues from where it stopped.
+ */
+export async function writeAll(file: OpenFile, chunks: readonly Uint8Array[], position: number): Promise<number> {
+  let rest = chunks
+  let at = position
+  while (rest.length > 0) {
+    const written = await file.write(rest, at)
+    if (written <= 0) throw Object.assign(new Error('the file system wrote nothing'), { code: 'EIO' })
+    at += written
+    rest = after(rest, written)
+  }
+  return at
+}
+
+/** What is left of the chunks after so many bytes. */
+function after(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let skip = bytes
+  for (const [i, chunk] of chunks.entries()) {
+    if (skip < chunk.length) return [chunk.subarray(skip), ...chunks.slice(i + 1)]
+    skip -= chunk.length
+  }
+  return []
+}
+
+/** The contents of a small file, undefined if it is not there. */
+export async function readWhole(fs: FileSystem, path: string, maxBytes: number = 1 << 20): Promise<Buffer | undefined> {
+  let file: Awaited<ReturnType<FileSystem['open']>>
+  try {
+    file = await fs.open(path, 'read')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const bytes = Buffer.alloc(Math.min(await file.size(), maxBytes))
+    return bytes.subarray(0, await file.read(bytes, 0))
+  } finally {
+    await quietly(file.close())
+  }
+}
+
+/** Creates a file with these contents, synced; its name is not until the directory is. */
+export async function createWhole(fs: FileSystem, path: string, contents: Uint8Array): Promise<void> {
+  const file = await fs.open(path, 'create')
+  try {
+    await writeAll(file, [contents], 0)
+    await file.datasync()
+  } finally {
+    await quietly(file.close())
+  }
+}
+
+/**
+ * Replaces a file: after a crash at any moment it has either the old contents or the new, never a mixture. `temporary`
+ * must be a name that no other process uses.
+ */
+export async function replaceWhole(
+  fs: FileSystem,
+  path: string,
+  temporary: string,
+  contents: Uint8Array,
+): Promise<void> {
+  try {
+    await createWhole(fs, temporary, contents)
+    await fs.rename(temporary, path)
+  } catch (error) {
+    await quietly(fs.remove(temporary))
+    throw error
+  }
+  await fs.syncDir(dirname(path))
+}
+
+/** Makes the directory of a buffer; if that fails, the error names the directory and the reason. */
+export async function makeBufferDir(fs: Pick<FileSystem, 'makeDir'>, dir: string): Promise<void> {
+  await fs.makeDir(dir).catch((cause: unknown) => {
+    const { message } = cause as Error
+    throw new SluiceError('SLUICE_BUFFER_FAILED', `the directory ${dir} of the buffer cannot be made: ${message}`, {
+      cause,
+      transient: true,
+    })
+  })
+}
+
+const oldMs = 60_000
+
+/** Removes temporary files that a process left behind when it was killed. */
+export async function removeTemporary(fs: FileSystem, dir: string, nowMs: number): Promise<void> {
+  for (const file of await fs.list(dir)) {
+    if (!file.endsWith('.tmp')) continue
+    const status = await fs.status(join(dir, file)).catch(() => undefined)
+    if (status !== undefined && Math.abs(nowMs - status.modifiedMs) > oldMs) await quietly(fs.remove(join(dir, file)))
+  }
 }

@@ -125,3 +125,14 @@ function readResults(body: unknown): readonly EventResult[] | undefined {
       typeof each === 'object' && each !== null && typeof each.id === 'string' && known.includes(each.status),
   )
 }
+
+/** An event with two different answers is sent again: whatever the server did with it, that loses nothing. */
+export function resultsById(results: readonly EventResult[]): ReadonlyMap<string, EventResult> {
+  const byId = new Map<string, EventResult>()
+  for (const result of results) {
+    const former = byId.get(result.id)
+    const isClear = former === undefined || former.status === result.status
+    byId.set(result.id, isClear ? result : { id: result.id, status: 'retry' })
+  }
+  return byId
+}

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../core/backoff.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
 import type { SendAnswer } from './answers.ts'
 import { type Done, Verdicts } from './verdicts.ts'
@@ -85,4 +86,13 @@ export async function deliver(
 function halves({ events, retry }: Part): Part[] {
   const middle = Math.ceil(events.length / 2)
   return [events.slice(0, middle), events.slice(middle)].map((half) => ({ events: half, retry }))
+}
+
+/**
+ * How long to wait before the next request for a batch. Other parts of it wait as batches do; events that the server
+ * wants again wait longer each time.
+ */
+export function retryDelayMs(retry: number, delayBetweenBatches: number, random: () => number): number {
+  if (retry === 0) return delayBetweenBatches
+  return Math.max(delayBetweenBatches, backoffMs(retry - 1, random, { baseMs: 100, maxMs: 5000 }))
 }

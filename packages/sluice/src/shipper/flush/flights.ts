@@ -5,7 +5,7 @@ import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
 import type { SegmentLog } from '../log/segment-log.ts'
 import type { SendAnswer } from './answers.ts'
-import { resultsById } from './event-results.ts'
+import { resultsById } from './answers.ts'
 import type { Transport } from './transport.ts'
 
 /** A batch whose first request is in flight. */

@@ -1,9 +1,36 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
+import { eventId } from '../log/segment/segment-name.ts'
+import { framingBytes } from '../log/segment/segment-reader.ts'
+import type { StoredEvent } from '../log/segment/stored-event.ts'
+import type { ResolvedShipperOptions } from '../options.ts'
 import { capacityAnswerOf, orFailed, type SendAnswer } from './answers.ts'
-import { batchBody } from './batch-body.ts'
 import { type PostSettings, post, postBatch } from './post-batch.ts'
-import type { Transport } from './transport.ts'
+import { customTransport, type Transport } from './transport.ts'
+
+const open = '{"events":['
+const close = ']}'
+const afterBytes = 64
+
+/**
+ * The body of a batch, assembled from the stored bytes: they are JSON already, so nothing is parsed to be sent. It is
+ * written into `spare` if it fits. With `after` it names the last event of the batch before it, which is in flight.
+ */
+function batchBody(events: readonly StoredEvent[], spare?: Buffer, after?: string): Buffer {
+  const size = events.reduce(
+    (sum, { from, to }) => sum + to - from + framingBytes,
+    open.length + close.length + afterBytes,
+  )
+  const body = spare !== undefined && spare.length >= size ? spare : Buffer.allocUnsafeSlow(size)
+  let at = body.write(open, 0, 'latin1')
+  for (const [i, { producer, seq, bytes, from, to }] of events.entries()) {
+    at += body.write(`${i === 0 ? '' : ','}{"id":"${eventId(producer, seq)}","data":`, at, 'latin1')
+    at += bytes.copy(body, at, from, to)
+    at += body.write('}', at, 'latin1')
+  }
+  at += body.write(after === undefined ? close : `],"after":"${after}"}`, at, 'latin1')
+  return body.subarray(0, at)
+}
 
 export interface HttpTransportOptions extends PostSettings {
   readonly endpoint: string
@@ -19,7 +46,7 @@ export interface HttpTransportOptions extends PostSettings {
 const compress = promisify(gzip)
 
 /** Sends batches as `POST <endpoint>` and requests capacity by `POST <endpoint>/capacity`. */
-export function httpTransport(options: HttpTransportOptions): Transport {
+function httpTransport(options: HttpTransportOptions): Transport {
   const { endpoint } = options
   let gzipWorks = true
   let spare: Buffer | undefined
@@ -59,4 +86,14 @@ export function httpTransport(options: HttpTransportOptions): Transport {
         return capacityAnswerOf(status, body, reason, retryAfterMs)
       }),
   }
+}
+
+/** The transport that the options choose: HTTP, or the user's own functions. */
+export function transportOf(options: ResolvedShipperOptions, shipper: string, onGzipRefused: () => void): Transport {
+  const { endpoint, capacityEndpoint, send } = options
+  if (send !== undefined) return customTransport({ ...options, send })
+  return httpTransport({
+    ...options,
+    ...{ endpoint: endpoint!, capacityEndpoint: capacityEndpoint!, shipper, onGzipRefused },
+  })
 }

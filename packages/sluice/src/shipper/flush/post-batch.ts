@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { readBounded } from '../../runtime/bounded-body.ts'
 import { answerOf, isPage, type SendAnswer } from './answers.ts'
-import { withTimeLimit } from './time-limit.ts'
+import { withTimeLimit } from './transport.ts'
 
 export type Headers = Readonly<Record<string, string>>
 

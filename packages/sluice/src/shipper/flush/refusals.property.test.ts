@@ -4,7 +4,7 @@ import { type ModelFiles, modelFiles } from '../../testing/shipper/model-files.t
 import { type VirtualClock, virtualClock } from '../../testing/virtual-clock.ts'
 import { createShipper } from '../create-shipper.ts'
 import { thisProcess } from '../owner/process-identity.ts'
-import { rejectedFiles } from '../rejected/rejected-names.ts'
+import { rejectedFiles } from '../rejected/rejected-file.ts'
 import type { Shipper } from '../shipper.ts'
 import type { OutgoingEvent, SendResult } from './transport.ts'
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
 import { show } from '../../core/errors.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { unknownCapacity } from '../backoff/state.ts'
 import { eventId } from '../log/segment/segment-name.ts'
 import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
 import { answerOf, type CapacityAnswer, type EventResult, orFailed, readCapacity, type SendAnswer } from './answers.ts'
-import { withTimeLimit } from './time-limit.ts'
 
 /** Where batches go. It never throws: every fault is an answer. */
 export interface Transport {
@@ -73,4 +73,28 @@ export function customTransport(options: CustomTransportOptions): Transport {
         return { kind: 'capacity', capacity, retryAfterMs: retryAfter === null ? undefined : retryAfter * 1000 }
       }),
   }
+}
+
+/**
+ * Runs a function with a signal that is aborted when its time is up, or when the caller's signal is. It rejects then
+ * even if the function ignores the signal: a user's function that never settles must not prevent the shipper from
+ * closing. Until then it keeps the process alive, as the caller waits.
+ */
+export async function withTimeLimit<T>(
+  clock: Clock,
+  ms: number,
+  outer: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  outer.throwIfAborted()
+  const own = new AbortController()
+  // A function in plain JavaScript may throw, or return its answer as it is.
+  const work = async (): Promise<T> => run(own.signal)
+  return withinTime(work(), {
+    ms,
+    clock,
+    late: () => new Error(`no answer within ${ms} ms`),
+    signal: outer,
+    givenUp: (reason) => own.abort(reason),
+  })
 }

@@ -1,8 +1,8 @@
 import { eventId } from '../log/segment/segment-name.ts'
 import type { StoredEvent } from '../log/segment/stored-event.ts'
-import type { Rejection } from '../rejected/rejection.ts'
+import type { Rejection } from '../rejected/rejected-file.ts'
 import type { EventResult } from './answers.ts'
-import { resultsById } from './event-results.ts'
+import { resultsById } from './answers.ts'
 
 /** `held`: refused, but not set aside while the server accepts nothing at all. */
 type Verdict = 'sent' | 'duplicate' | { readonly reason: string; held: boolean }

@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { codeOf, type FileSystem, type OpenFile, quietly } from '../files/file-system.ts'
-import { readWhole } from '../files/whole-file.ts'
-import { writeAll } from '../files/write-all.ts'
-import type { Position } from './segment/position.ts'
+import { codeOf, type FileSystem, type OpenFile, quietly, readWhole, writeAll } from '../files/file-system.ts'
+import type { Position } from './segment/stored-event.ts'
 
 /** What is already shipped: positions in segments that still exist, and the next number of each producer. */
 export interface Checkpoint {

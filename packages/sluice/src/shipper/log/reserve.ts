@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
-import { createWhole } from '../files/whole-file.ts'
+import { createWhole, type FileSystem, isNoSpace, quietly } from '../files/file-system.ts'
 
 export const reserveBytes: number = 256 * 1024
 export const reserveFile: string = 'reserve'

@@ -1,8 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { modelFiles } from '../../testing/shipper/model-files.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
-import { isStale, type LockRecord } from './lock-record.ts'
-import { OwnerLock } from './owner-lock.ts'
+import { isStale, type LockRecord, OwnerLock } from './owner-lock.ts'
 import { livenessOf, type ProcessIdentity, startOf, thisProcess } from './process-identity.ts'
 
 const self: ProcessIdentity = { machine: 'aaaaaaaaaaaaaaaa', pid: 1, started: 500 }

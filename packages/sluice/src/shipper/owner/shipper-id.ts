@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type FileSystem, quietly } from '../files/file-system.ts'
-import { createWhole, readWhole } from '../files/whole-file.ts'
+import { createWhole, type FileSystem, quietly, readWhole } from '../files/file-system.ts'
 
 /** The id by which a server counts the shippers that request capacity: one for each directory, across restarts. */
 export async function shipperId(fs: FileSystem, dir: string): Promise<string> {

@@ -7,7 +7,7 @@ import { nodeFiles } from '../files/node-files.ts'
 import type { OutgoingEvent } from '../flush/transport.ts'
 import { resendRejected } from '../resend-rejected.ts'
 import { rejectedEvents } from '../testing/rejected-events.ts'
-import { readRejected } from './rejected-events.ts'
+import { readRejected } from './rejected-lines.ts'
 
 const [lines, lineBytes] = [60, 900_000]
 const line = Buffer.alloc(lineBytes, ' ')

@@ -1,11 +1,25 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../files/file-system.ts'
-import { writeAll } from '../files/write-all.ts'
-
+import { type FileSystem, isNoSpace, type OpenFile, quietly, writeAll } from '../files/file-system.ts'
 import { eventId } from '../log/segment/segment-name.ts'
-import { payloadOf } from '../log/segment/stored-event.ts'
-import { rejectedFileOf } from './rejected-names.ts'
-import type { Rejection } from './rejection.ts'
+import { payloadOf, type StoredEvent } from '../log/segment/stored-event.ts'
+
+const pattern = /^rejected-(\d{12})(?:-[0-9a-z]+)?\.ndjson$/
+
+/** The files of a directory with events that the server refused permanently, oldest first. */
+export function rejectedFiles(files: readonly string[]): string[] {
+  return files.filter((file) => pattern.test(file)).sort()
+}
+
+/** The file to which the owner of an epoch appends; with a number when earlier names cannot be used. */
+function rejectedFileOf(epoch: number, number: number): string {
+  return `rejected-${String(epoch).padStart(12, '0')}${number === 0 ? '' : `-${number}`}.ndjson`
+}
+
+/** A name under which no process appends to a file. */
+export function takenFileOf(file: string): string {
+  return `rejected-${pattern.exec(file)?.[1]}-t${randomBytes(6).toString('hex')}.ndjson`
+}
 
 /**
  * Events that the server refused permanently, one JSON object per line in `rejected-<epoch>.ndjson`. A shipper only
@@ -90,4 +104,10 @@ export class RejectedFile {
     this.#size = 0
     return file
   }
+}
+
+/** An event that is set aside, and why. */
+export interface Rejection {
+  readonly event: StoredEvent
+  readonly reason: string
 }

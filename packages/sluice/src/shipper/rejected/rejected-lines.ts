@@ -1,4 +1,7 @@
+import { join } from 'node:path'
 import { codeOf, type FileSystem, quietly } from '../files/file-system.ts'
+import { nodeFiles } from '../files/node-files.ts'
+import { rejectedFiles } from './rejected-file.ts'
 
 /** An event that was set aside, as it is kept in `rejected-*.ndjson`. */
 export interface RejectedEvent {
@@ -59,5 +62,27 @@ function parse(bytes: Buffer): RejectedEvent | undefined {
     return typeof event === 'object' && event !== null && typeof event.id === 'string' ? event : undefined
   } catch {
     return undefined
+  }
+}
+
+/**
+ * The events that were set aside, one after the other and each once, about oldest first. Only their ids are kept in
+ * memory.
+ *
+ * @example
+ * for await (const { id, reason } of readRejected('buffer')) console.log(id, reason)
+ */
+export async function* readRejected(
+  dir: string,
+  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
+): AsyncGenerator<RejectedEvent> {
+  const seen = new Set<string>()
+  for (const file of rejectedFiles(await fs.list(dir))) {
+    // A file that is gone was taken over in the meantime; the rest of it has another name.
+    for await (const { event } of rejectedLines(fs, join(dir, file))) {
+      if (event === undefined || seen.has(event.id)) continue
+      seen.add(event.id)
+      yield event
+    }
   }
 }

@@ -4,7 +4,7 @@ import { createShipper } from '../create-shipper.ts'
 import { thisProcess } from '../owner/process-identity.ts'
 import { resendRejected } from '../resend-rejected.ts'
 import { rejectedEvents } from '../testing/rejected-events.ts'
-import { dropRejected } from './drop-rejected.ts'
+import { dropRejected } from './take-rejected.ts'
 
 type Result = { id: string; status: 'ok' | 'rejected' | 'duplicate'; reason: string }
 

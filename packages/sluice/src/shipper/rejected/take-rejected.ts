@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { type FileSystem, quietly } from '../files/file-system.ts'
-import { writeAll } from '../files/write-all.ts'
+import { type FileSystem, quietly, writeAll } from '../files/file-system.ts'
+import { nodeFiles } from '../files/node-files.ts'
+import { rejectedFiles, takenFileOf } from './rejected-file.ts'
 import { type RejectedEvent, type RejectedLine, rejectedLines } from './rejected-lines.ts'
-import { rejectedFiles, takenFileOf } from './rejected-names.ts'
 
 /** Which events are complete, and new reasons for others, by id. */
 export interface Handled {
@@ -109,4 +109,19 @@ async function keepRest(fs: FileSystem, dir: string, name: string, lines: AsyncI
     throw error
   }
   await fs.syncDir(dir)
+}
+
+/** Removes the rejected events that `choose` selects, permanently; returns how many. */
+export async function dropRejected(
+  dir: string,
+  choose: (event: RejectedEvent) => boolean,
+  { fs = nodeFiles }: { readonly fs?: FileSystem } = {},
+): Promise<number> {
+  const dropped = new Set<string>()
+  await takeRejected(fs, dir, async (events) => {
+    const done = new Set(events.filter(choose).map(({ id }) => id))
+    for (const id of done) dropped.add(id)
+    return { done, reasons: new Map() }
+  })
+  return dropped.size
 }

@@ -1,6 +1,6 @@
 import type { FileSystem } from '../files/file-system.ts'
-import { readRejected } from '../rejected/rejected-events.ts'
 import type { RejectedEvent } from '../rejected/rejected-lines.ts'
+import { readRejected } from '../rejected/rejected-lines.ts'
 
 /** The events that were set aside, oldest first, each once. */
 export async function rejectedEvents(

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Answer, Ask } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
+import type { FallbackStore } from '../callback-store.ts'
 import type { MemoryStore } from '../memory/memory-store.ts'
 import { Observers } from '../observers.ts'
-import type { FallbackStore } from './fallback-store.ts'
 
 /**
  * The fallback of a memory store whose rules are all `open`. Such a store is never away: it only fails to decide for a

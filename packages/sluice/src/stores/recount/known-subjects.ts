@@ -1,6 +1,5 @@
-import type { Period } from '../../core/algorithms/calendar-period.ts'
-import type { Charge } from '../../core/engine/ask.ts'
-import { periodOf } from './period.ts'
+import { calendarPeriod, type Period } from '../../core/algorithms/calendar-period.ts'
+import type { Ask, Charge, ChargeTerms } from '../../core/engine/ask.ts'
 
 /**
  * Most subjects that are remembered. A forgotten one costs a count of the source, unless the store has yet to hear of
@@ -99,4 +98,27 @@ export class KnownSubjects {
 export function isOf({ period, charge: last }: KnownSubject, charge: Charge, nowUs: number): boolean {
   if (charge.limits !== last.limits) return period.startMs === periodOf(charge, nowUs).startMs
   return nowUs >= period.startMs * 1000 && nowUs < period.endMs * 1000
+}
+
+/** The calendar period of a charge's only limit. */
+export function periodOf({ limits }: ChargeTerms, nowUs: number): Period {
+  const { calendar, zone } = limits.limits[0]!
+  return calendarPeriod(calendar!, zone!, Math.floor(nowUs / 1000))
+}
+
+/**
+ * Remembers that an ask other than a take has changed its subjects, so that smaller usage does not look like a loss.
+ * How much of a hold came back is not known here: the next take finds out whether less is used, or was lost.
+ */
+export function noteChange(ask: Ask, subjects: KnownSubjects, nowUs: number): void {
+  for (const charge of ask.charges) {
+    const known = subjects.get(charge, nowUs)
+    if (known === undefined) continue
+    if (ask.kind === 'refund') known.used = Math.max(0, known.used - charge.cost)
+    if (ask.kind === 'reset') {
+      known.used = 0
+      known.unreported = 0
+      known.share = undefined
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { StoreError, show } from '../../core/errors.ts'
 import { decodeKey } from '../../core/key.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Deadlines } from '../../runtime/deadlines.ts'
-import { periodOf } from './period.ts'
+import { periodOf } from './known-subjects.ts'
 import type { Recount, RecountPeriod } from './recount.ts'
 
 const defaultConcurrency = 16

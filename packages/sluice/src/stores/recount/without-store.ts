@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Charge, LimitStatus, PeekAsk, TakeAsk } from '../../core/engine/ask.ts'
 import { StoreError } from '../../core/errors.ts'
 import type { KnownSubjects } from './known-subjects.ts'
-import { periodOf } from './period.ts'
+import { periodOf } from './known-subjects.ts'
 import type { Source } from './source.ts'
 
 /** What the source of truth says of one charge. */

@@ -1,7 +1,6 @@
 import { rampUs } from '../constants.ts'
 import type { BookedLimit, BookingRules, Exchange, ExchangeReply, Units } from '../messages.ts'
-import { pacedUntilUs } from './limits.ts'
-import { freeInUs, type Limit, type LimitLog } from './log.ts'
+import { freeInUs, type Limit, type LimitLog, pacedUntilUs } from './log.ts'
 import type { GrantRecord, OwnerRecord, UpstreamState } from './state.ts'
 
 /** What is decided by. */

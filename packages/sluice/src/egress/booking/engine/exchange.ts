@@ -1,13 +1,12 @@
 import { goneUs, statedUs } from '../constants.ts'
 import type { Exchange, ExchangeReply, RegisterStep, Step, StepResult } from '../messages.ts'
-import { book, cancel } from './book.ts'
+import { book, cancel, giveTurns, reserveDue } from './book.ts'
 import { closedUs, type Decider, deciderOf, type Exchanging, usedOf } from './capacity.ts'
 import { giveBack, grantsOf, register, report, voidUnreceived } from './grants.ts'
-import { keepLogs, limitsInForce, limitsText, pacedUntilUs } from './limits.ts'
-import { limitOf } from './log.ts'
+import { limitOf, pacedUntilUs } from './log.ts'
 import { forgetPauses, pause, pausedMs, takeRetry, widen } from './pauses.ts'
 import type { OwnerRecord, UpstreamState } from './state.ts'
-import { giveTurns, reserveDue } from './turns.ts'
+import { keepLogs, limitsInForce } from './state.ts'
 
 /** What is added where the state is on a server: its clock jumps, its answers get lost, and so does the state. */
 export interface Sharing {
@@ -78,8 +77,13 @@ export function exchange(
 /** The process is here, and states its limits. */
 function seeOwner({ owners, time }: UpstreamState, { owner, no, ended, rules }: Exchange): OwnerRecord {
   const record = owners.get(owner) ?? { granted: ended, ended, hasLeft: false }
-  const limits = limitsText(rules.limits)
-  const seen = { seenUs: time.verifiedUs, no, ended: Math.max(record.ended, ended), limits, isGone: false }
+  const seen = {
+    seenUs: time.verifiedUs,
+    no,
+    ended: Math.max(record.ended, ended),
+    limits: rules.limits,
+    isGone: false,
+  }
   const next = { ...record, ...seen }
   owners.set(owner, next)
   return next

@@ -2,8 +2,8 @@ import { holdUs } from '../constants.ts'
 import type { RegisterStep, ReportStep, StepResult, Units } from '../messages.ts'
 import { costOf, type Decider, type Exchanging } from './capacity.ts'
 import { enter, takeOut } from './log.ts'
+import type { WaiterRecord } from './queue.ts'
 import type { GrantRecord, OwnerRecord, UpstreamState } from './state.ts'
-import type { WaiterRecord } from './tenant-queue.ts'
 
 /** What of a call counts. */
 type EnteredCall = Pick<WaiterRecord, 'id' | 'units' | 'arrivalUs'>

@@ -136,3 +136,8 @@ export function freeInUs(
   }
   return rounds * limit.countedUs + inUs
 }
+
+/** Until when a limit is paced because its log is not complete yet. */
+export function pacedUntilUs(log: LimitLog, { countedUs }: Limit): number {
+  return log.sinceUs === 0 ? 0 : log.sinceUs + countedUs
+}

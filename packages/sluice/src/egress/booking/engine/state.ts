@@ -1,7 +1,7 @@
-import type { Units } from '../messages.ts'
-import type { LimitLog } from './log.ts'
-import { type FairQueue, newQueue } from './queue.ts'
-import type { WaiterRecord } from './tenant-queue.ts'
+import { statedUs } from '../constants.ts'
+import type { BookedLimit, Units } from '../messages.ts'
+import { enter, expire, type Limit, type LimitLog, limitOf, periodOf, unitOf } from './log.ts'
+import { type FairQueue, newQueue, type WaiterRecord } from './queue.ts'
 
 export interface GrantRecord {
   readonly units: Units
@@ -21,7 +21,7 @@ export interface OwnerRecord {
   granted: number
   ended: number
   /** The limits that it stated last. */
-  limits: string
+  limits: readonly BookedLimit[]
   /** It was silent for so long that its waiters were dropped. */
   isGone: boolean
   hasLeft: boolean
@@ -104,4 +104,52 @@ export function newState(nowUs: number, marker = '', startUs = 0, openUs = 0): U
     // A fleet that has just started may retry what the floor allows in a second.
     retryUs: nowUs - 1_000_000,
   }
+}
+
+/**
+ * The limits that hold now: the strictest of those that processes stated which were seen lately. During a rollout that
+ * is both the old limits and the new ones. Sorted by key.
+ */
+export function limitsInForce({ owners, time }: UpstreamState): readonly Limit[] {
+  const strictest = new Map<string, Limit>()
+  for (const { limits, seenUs } of owners.values()) {
+    if (time.verifiedUs - seenUs >= statedUs) continue
+    for (const { key, amount } of limits) {
+      const known = strictest.get(key)
+      if (known === undefined || amount < known.amount) strictest.set(key, limitOf(key, amount))
+    }
+  }
+  return [...strictest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** Gives each limit with a period its log, drops those that nobody states any more, and forgets what has passed. */
+export function keepLogs(state: UpstreamState, limits: readonly Limit[]): void {
+  const { logs, time } = state
+  const before = [...logs.keys()]
+  for (const limit of limits) {
+    if (limit.periodMs > 0 && !logs.has(limit.key)) logs.set(limit.key, filledLog(state, limit, before))
+  }
+  for (const [key, log] of logs) {
+    const limit = limits.find((each) => each.key === key)
+    if (limit === undefined) logs.delete(key)
+    else expire(log, limit, time.verifiedUs)
+  }
+}
+
+/**
+ * The log of a limit that was not there before. It starts with what other limits know of the same unit: the shortest
+ * that reaches far enough, or the longest. It is complete only from where that one begins.
+ */
+function filledLog({ logs, startUs, time }: UpstreamState, limit: Limit, before: readonly string[]): LimitLog {
+  const sinceUs = before.length === 0 ? startUs : time.timeUs
+  const log: LimitLog = { entries: [], total: 0, sinceUs, mirroredUs: 0, fullUs: 0 }
+  const same = before.filter((key) => unitOf(key) === limit.unit)
+  same.sort((a, b) => periodOf(a) - periodOf(b))
+  const source = same.find((key) => periodOf(key) >= limit.periodMs) ?? same.at(-1)
+  if (source === undefined) return log
+  const known = logs.get(source)!
+  for (const { arrivesUs, units, leastUs } of known.entries) enter(log, limit, arrivesUs, units, leastUs)
+  const reachesUs = time.verifiedUs - periodOf(source) * 1000
+  log.sinceUs = periodOf(source) >= limit.periodMs ? known.sinceUs : Math.max(known.sinceUs, reachesUs)
+  return log
 }

@@ -27,7 +27,6 @@ end
 --- @include queue.lua
 --- @include grants.lua
 --- @include book.lua
---- @include turns.lua
 
 if is_new then
   meta.start, meta.open, meta.retry = time, now + silence(), now - 1000000
@@ -45,12 +44,6 @@ local before = owners[owner]
 local registers = asked.steps[1] and asked.steps[1].op == 'register'
 local known = asked.marker == meta.marker and before and not before.gone
 local runs = (known or registers) and asked.no > (before and before.no or 0)
-
-local function text_of(list)
-  local parts = {}
-  for at, limit in ipairs(list) do parts[at] = limit.key .. '=' .. whole(limit.amount) end
-  return table.concat(parts, ' ')
-end
 
 local function cut_all()
   local latest = max(time + HOLD_US + rules.arrivalMs * 1000, meta.long)
@@ -113,7 +106,7 @@ if runs then
   local o = before or { granted = asked.ended, ended = asked.ended, left = false }
   owners[owner] = {
     seen = now, no = asked.no, granted = o.granted, ended = max(o.ended, asked.ended), left = o.left, gone = false,
-    limits = text_of(rules.limits),
+    limits = rules.limits,
   }
   keep_logs()
   if was_set_back then cut_all() end

@@ -1,4 +1,4 @@
--- What becomes of calls that were granted. See grants.ts and register.ts.
+-- What becomes of calls that were granted. See grants.ts, and simulation/sharing.ts for what is registered.
 
 --- @const SLACK_US = 500000
 --- @const MIRROR_LASTS_US = 4000000

@@ -1,4 +1,4 @@
--- The log of each limit. See log.ts and limits.ts.
+-- The log of each limit. See log.ts and state.ts.
 
 --- @const EXACT_AMOUNT = 64
 --- @const PARTS_OF_PERIOD = 128
@@ -111,11 +111,10 @@ end
 
 -- The strictest of the limits that processes stated which were seen lately.
 local function limits_in_force()
-  local texts, strictest, found = {}, {}, {}
-  for _, o in pairs(owners) do if now - o.seen < STATED_US then texts[o.limits] = true end end
-  for text in pairs(texts) do
-    for key, amount in string.gmatch(text, '(%S+)=(%d+)') do
-      strictest[key] = min(strictest[key] or math.huge, tonumber(amount))
+  local strictest, found = {}, {}
+  for _, o in pairs(owners) do
+    for _, each in ipairs(now - o.seen < STATED_US and o.limits or {}) do
+      strictest[each.key] = min(strictest[each.key] or math.huge, each.amount)
     end
   end
   for key, amount in pairs(strictest) do found[#found + 1] = limit_of(key, amount) end

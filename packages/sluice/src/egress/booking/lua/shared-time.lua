@@ -1,4 +1,4 @@
--- Shared time may lose but never gain. See shared-time.ts.
+-- Shared time may lose but never gain. See simulation/shared-time.ts.
 
 --- @const GUARD_US = 2000
 --- @const UNVERIFIED_US = 1500000

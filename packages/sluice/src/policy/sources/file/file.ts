@@ -5,8 +5,7 @@ import { builtIn } from '../../built-in.ts'
 import type { ArchivedSource } from '../archive.ts'
 import { type Feed, followedSource, type Reading } from '../followed-source.ts'
 import { fileArchive } from './file-archive.ts'
-import { FolderWatch } from './folder-watch.ts'
-import { watchedNames } from './watched-paths.ts'
+import { FolderWatch, watchedNames } from './folder-watch.ts'
 
 export interface FilePolicyOptions {
   /** How often to look at the file besides watching it, for file systems that cannot be watched. 1 s by default. */

@@ -1,9 +1,9 @@
 import { checkOptionNames } from '../../../core/check-options.ts'
 import { type Duration, parseDuration } from '../../../core/duration.ts'
 import { invalidOption } from '../../../core/errors.ts'
-import type { ArchivedSource } from '../archive.ts'
+import { parseDocument } from '../../document/parse/parse-document.ts'
+import { type ArchivedSource, type PolicyArchive, policyChanged, readPushOptions } from '../archive.ts'
 import { followedSource, noDocument, type Reading } from '../followed-source.ts'
-import { postgresArchive } from './postgres-archive.ts'
 import { listen, type PostgresPool } from './postgres-client.ts'
 import { createTableSql, quoteName, quoteTable } from './postgres-table.ts'
 
@@ -92,4 +92,62 @@ async function readDocument(
   if (row === undefined) throw noDocument()
   if (row.document === null) return 'unchanged'
   return { document: JSON.parse(row.document), text: row.document, revision: Number(row.revision), stamp: row.stamp }
+}
+
+export interface PostgresArchivePlace {
+  /** Quoted already. */
+  readonly tableName: string
+  readonly channel: string
+  readonly service: string
+  /** Resolves once the table is there. */
+  ready(): Promise<void>
+}
+
+const uniqueViolation = '23505'
+
+/**
+ * Writes policies as rows, each a version, and announces them. YAML is stored as the document it says: the column is
+ * `jsonb`.
+ */
+function postgresArchive(pool: PostgresPool, place: PostgresArchivePlace): PolicyArchive {
+  const { tableName, channel, service, ready } = place
+  const insert = `
+    WITH stored AS (
+      INSERT INTO ${tableName} (service, revision, document)
+      SELECT $1::text, coalesce(max(revision), 0) + 1, $2::jsonb FROM ${tableName} WHERE service = $1::text
+      HAVING $4::bigint IS NULL OR coalesce(max(revision), 0) = $4::bigint
+      RETURNING revision
+    )
+    SELECT revision::text, pg_notify($3::text, $1::text) FROM stored`
+
+  return {
+    async push(document, options) {
+      const after = readPushOptions(options)
+      const json = JSON.stringify(typeof document === 'string' ? parseDocument(document) : document)
+      await ready()
+      for (;;) {
+        try {
+          const { rows } = await pool.query(insert, [service, json, channel, after ?? null])
+          if (rows.length === 0) throw policyChanged(after ?? 0)
+          return Number((rows[0] as { revision: string }).revision)
+        } catch (error) {
+          // Another process has taken this revision a moment ago; the next one is free, or taken by one fewer.
+          if ((error as { code?: string }).code !== uniqueViolation) throw error
+          if (after !== undefined) throw policyChanged(after)
+        }
+      }
+    },
+    async history(limit) {
+      await ready()
+      const newest = `
+        SELECT revision::text, document::text, created_at FROM ${tableName}
+        WHERE service = $1 ORDER BY revision DESC LIMIT $2`
+      const { rows } = await pool.query(newest, [service, limit])
+      return (rows as { revision: string; document: string; created_at: Date }[]).map((row) => ({
+        revision: Number(row.revision),
+        createdAt: new Date(row.created_at),
+        document: JSON.parse(row.document),
+      }))
+    },
+  }
 }

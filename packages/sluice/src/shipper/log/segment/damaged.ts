@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../../files/file-system.ts'
-import { createWhole } from '../../files/whole-file.ts'
+import { createWhole } from '../../files/file-system.ts'
 import type { Damage } from './segment-reader.ts'
 
 /** The most damaged bytes that are kept for inspection; a failing disk must not fill up with them. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { type FileSystem, isNoSpace, type OpenFile, quietly } from '../../files/file-system.ts'
-import { writeAll } from '../../files/write-all.ts'
+import { type FileSystem, isNoSpace, type OpenFile, quietly, writeAll } from '../../files/file-system.ts'
 import { recordHeaderBytes } from './record.ts'
 import { encodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, sealedFileOf, segmentName } from './segment-name.ts'

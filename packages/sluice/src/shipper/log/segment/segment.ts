@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import { type FileSystem, quietly } from '../../files/file-system.ts'
-import type { Position } from './position.ts'
 import { found, lookAt, markAt, recordHeaderBytes, saltOf, seqAt } from './record.ts'
 import { decodeHeader, type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
 import { openFileOf, type SegmentName, sealedFileOf } from './segment-name.ts'
 import { type ReaderEvents, type ReaderStart, type ReadLimits, SegmentReader } from './segment-reader.ts'
-import type { StoredEvent } from './stored-event.ts'
+import type { Position, StoredEvent } from './stored-event.ts'
 import type { Windows } from './windows.ts'
 
 /** What the header and the end of a segment show. */

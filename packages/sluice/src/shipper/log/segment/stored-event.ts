@@ -19,3 +19,9 @@ export interface StoredEvent {
 export function payloadOf({ bytes, from, to }: StoredEvent): Buffer {
   return bytes.subarray(from, to)
 }
+
+/** Up to where a segment was shipped. */
+export interface Position {
+  readonly offset: number
+  readonly seq: number
+}

@@ -6,7 +6,7 @@ import type { OutgoingEvent } from '../../../shipper/flush/transport.ts'
 import { decodeHeader } from '../../../shipper/log/segment/segment-header.ts'
 import { parseSegmentName } from '../../../shipper/log/segment/segment-name.ts'
 import { thisProcess } from '../../../shipper/owner/process-identity.ts'
-import { rejectedFiles } from '../../../shipper/rejected/rejected-names.ts'
+import { rejectedFiles } from '../../../shipper/rejected/rejected-file.ts'
 import type { Shipper } from '../../../shipper/shipper.ts'
 import { crashModes, type Fault, type ModelFiles, modelFiles } from '../model-files.ts'
 
