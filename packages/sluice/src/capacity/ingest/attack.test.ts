@@ -30,6 +30,29 @@ const batch = (...ids: string[]) => ({ events: ids.map((id) => ({ id, data: { id
 const statuses = (body: unknown) => (body as { results: EventResult[] }).results.map(({ status }) => status)
 
 describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
+  it('does not let go of events of another batch that a result names', async () => {
+    const stored: string[][] = []
+    let go = (): void => {}
+    const accept = async (events: readonly { readonly id: string }[]) => {
+      stored.push(events.map(({ id }) => id))
+      const isFirst = events[0]!.id === 'p-1'
+      if (isFirst)
+        await new Promise<void>((resolve) => {
+          go = resolve
+        })
+      return { rejected: new Map(isFirst ? [] : ['p-1', 'p-2'].map((id) => [id, 'no such table'] as const)) }
+    }
+    const ingest = await createIngest({ ids: makeIds(), accept })
+    const first = ingest.receive(batch('p-1'))
+    await expect.poll(() => stored.length).toBe(1)
+    expect(statuses((await ingest.receive(batch('p-2'))).body)).toEqual(['rejected'])
+    expect(statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['retry'])
+    go()
+    expect(statuses((await first).body)).toEqual(['ok'])
+    expect(stored).toEqual([['p-1'], ['p-2']])
+    await ingest.close()
+  })
+
   it('takes an event that was rejected once it is sent again and the reason is gone', async () => {
     const reasons = new Map([['p-2', 'no such table']])
     const ingest = await createIngest({ ids: makeIds(), accept: async () => ({ rejected: new Map(reasons) }) })

@@ -198,10 +198,10 @@ export class BatchIngest implements Ingest {
     let rejected: ReadonlyMap<string, string> = new Map()
     try {
       if (fresh.length > 0) rejected = (await accept(fresh))?.rejected ?? rejected
-      const taken = freshIds.filter((id) => !rejected.has(id))
+      const [taken, refused] = [freshIds.filter((id) => !rejected.has(id)), freshIds.filter((id) => rejected.has(id))]
       if (taken.length > 0) await ids.finish(taken)
       // Refused events are not stored anywhere: an operator may send them again once the cause is fixed.
-      if (taken.length < freshIds.length) await ids.release([...rejected.keys()])
+      if (refused.length > 0) await ids.release(refused)
     } catch (error) {
       await ids.release(freshIds).catch(() => {})
       throw error
