@@ -11,6 +11,7 @@ import { systemClock } from '../../runtime/system-clock.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import type { Store } from '../../stores/store.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
+import { clientAddress } from '../identity/client-address.ts'
 import type { LimiterGuardOptions } from './guard-options.ts'
 import { limiterGuard } from './limiter-guard.ts'
 
@@ -331,6 +332,13 @@ describe('options', () => {
       const { decide } = await guardOf({ skip: { when } })
       await expect(decide()).rejects.toThrow('skip.when returned a promise')
     }
+  })
+
+  it('have the defaults of what is undefined, as in options that are put together', async () => {
+    const identity = { trustedProxies: undefined, forwardedBy: undefined, ipv6Prefix: undefined } as never
+    expect(clientAddress(identity)('192.0.2.1', { headers: {} })).toBe('192.0.2.1')
+    const { decide } = await guardOf({ skip: { paths: undefined, preflight: undefined } as never })
+    expect((await decide({ path: '/healthz' })).decision).toBeUndefined()
   })
 
   it('skip what lies below a path', async () => {

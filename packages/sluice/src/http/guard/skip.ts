@@ -1,4 +1,4 @@
-import { checkFunction, checkOptionNames, optionNames } from '../../core/check-options.ts'
+import { checkFunction, checkOptionNames, optionNames, withoutUndefined } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { couldBeAny, isStrange, pathSpellings } from '../../policy/selector/path-spellings.ts'
@@ -44,7 +44,7 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
       options.when,
       'use one that answers at once, by what a handler before has found out',
     )
-  const { preflight, paths, methods, when } = { ...defaults, ...options }
+  const { preflight, paths, methods, when } = { ...defaults, ...withoutUndefined(options) }
   if (!Array.isArray(paths)) throw invalidOption('skip.paths', paths, 'use a list such as ["/healthz", "/static/*"]')
   for (const path of paths) {
     if (typeof path !== 'string' || !path.startsWith('/')) {
