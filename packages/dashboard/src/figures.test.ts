@@ -1,8 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { pathOf } from './components/sparkline.tsx'
 import { keyParts } from './format/key.ts'
 import { formatNumber, formatRate, formatShare, formatSteady } from './format/number.ts'
-import { formatAgo, formatDuration } from './format/time.ts'
+import { formatAgo, formatDuration, formatPeriod } from './format/time.ts'
 import { linkTo, parseRoute } from './hooks/router.ts'
 import { type Happening, noTimeline, type Second, withEntries, withHello } from './live/entries.ts'
 import { marksOf } from './pages/overview/chart-marks.ts'
@@ -24,19 +25,26 @@ describe('numbers', () => {
     [1034, '1,034'],
     [12_345, '12.3k'],
     [4_560_000, '4.56M'],
+    [999.6, '1,000'],
+    [999_949, '1M'],
+    [999_499, '999k'],
+    [999_999_999, '1G'],
+    [1.2e15, '1200T'],
     [null, '–'],
     [Number.POSITIVE_INFINITY, '–'],
   ])('%s is written %s', (value, text) => expect(formatNumber(value)).toBe(text))
 
   test('shares show 0% and 100% only when they are exact', () => {
-    expect([0, 0.0001, 0.044, 0.5, 0.9999, 1].map(formatShare)).toEqual([
-      '0%',
-      '<0.1%',
-      '4.4%',
-      '50%',
-      '>99.9%',
-      '100%',
+    expect([0, 0.0001, 0.044, 0.0996, 0.5, 0.985, 0.9951, 0.9999, 1, 1.3].map(formatShare)).toEqual([
+      ...['0%', '<0.1%', '4.4%', '10%', '50%', '99%', '99.5%', '>99.9%', '100%', '130%'],
     ])
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (share) => {
+        const text = formatShare(share)
+        expect(text === '0%').toBe(share * 100 === 0)
+        expect(text === '100%').toBe(share * 100 === 100)
+      }),
+    )
   })
 
   test('rates are in the unit that is easy to read, and changing figures keep their number of digits', () => {
@@ -48,8 +56,17 @@ describe('numbers', () => {
     expect([0, 0.4, 66, 400, 3800, 52_000, 360_000, 7.2e6, 2e8, Number.POSITIVE_INFINITY].map(formatDuration)).toEqual([
       ...['0 s', '0.4 ms', '66 ms', '0.4 s', '3.8 s', '52 s', '6 min', '2 h', '2 d', 'never'],
     ])
+    expect([99.6, 9960, 59_960, 3_597_600, 86_364_000].map(formatDuration)).toEqual([
+      ...['0.1 s', '10 s', '59 s', '59 min', '23 h'],
+    ])
     expect([500, 6 * 60_000].map(formatAgo)).toEqual(['just now', '6 min ago'])
   })
+})
+
+test('periods are exact', () => {
+  expect([1000, 60_000, 90_000, 900_000, 5_400_000, 129_600_000, 604_800_000, 1500].map(formatPeriod)).toEqual([
+    ...['second', 'minute', '90 s', '15 min', '90 min', '36 h', '7 d', '1500 ms'],
+  ])
 })
 
 describe('addresses', () => {

@@ -9,7 +9,7 @@ const units = [
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return 'never'
   if (ms < 1) return ms <= 0 ? '0 s' : `${Number(ms.toPrecision(2))} ms`
-  if (ms < 100) return `${Math.round(ms)} ms`
+  if (ms < 99.5) return `${Math.round(ms)} ms`
   if (ms < 10_000) return `${Number((ms / 1000).toFixed(1))} s`
   const unit = units.find((each) => ms >= each.ms)!
   return `${Math.floor(ms / unit.ms)} ${unit.name}`
@@ -17,9 +17,15 @@ export function formatDuration(ms: number): string {
 
 const periods: Readonly<Record<number, string>> = { 1000: 'second', 60000: 'minute', 3600000: 'hour', 86400000: 'day' }
 
+/** A length of time in the largest unit that it is a multiple of: 90 s, and not 1 min. */
+export function formatExactly(ms: number): string {
+  const unit = units.find((each) => ms > 0 && ms % each.ms === 0)
+  return unit === undefined ? `${ms} ms` : `${ms / unit.ms} ${unit.name}`
+}
+
 /** The period of a limit, as it follows "per": minute, 15 min. */
 export function formatPeriod(ms: number): string {
-  return periods[ms] ?? formatDuration(ms)
+  return periods[ms] ?? formatExactly(ms)
 }
 
 /** How long ago: "just now", "6 min ago". */

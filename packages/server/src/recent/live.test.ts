@@ -118,19 +118,23 @@ describe('the seconds of a fleet', () => {
   test('are all counted wherever within ours those of a process begin, and whenever it reports', () => {
     const ms = fc.integer({ min: 0, max: 999 })
     fc.assert(
-      fc.property(ms, fc.array(fc.integer({ min: 900, max: 3000 }), { minLength: 30, maxLength: 60 }), (ahead, steps) => {
-        const fleet = new FleetSeconds(100_000)
-        const given = new Map<number, number>()
-        let nowMs = 100_000
-        for (const step of steps) {
-          nowMs += step
-          const own = Math.floor((nowMs + ahead) / 1000)
-          fleet.add({ replica: 'a', recent: recent(...new Array(60).fill(1)), second: own, ageMs: 0 }, nowMs)
-          for (const { at, allowed } of fleet.take(nowMs)) given.set(at, allowed)
-        }
-        expect([...given.values()].filter((allowed) => allowed !== 1)).toEqual([])
-        expect(given.size).toBeGreaterThan(steps.length / 2)
-      }),
+      fc.property(
+        ms,
+        fc.array(fc.integer({ min: 900, max: 3000 }), { minLength: 30, maxLength: 60 }),
+        (ahead, steps) => {
+          const fleet = new FleetSeconds(100_000)
+          const given = new Map<number, number>()
+          let nowMs = 100_000
+          for (const step of steps) {
+            nowMs += step
+            const own = Math.floor((nowMs + ahead) / 1000)
+            fleet.add({ replica: 'a', recent: recent(...new Array(60).fill(1)), second: own, ageMs: 0 }, nowMs)
+            for (const { at, allowed } of fleet.take(nowMs)) given.set(at, allowed)
+          }
+          expect([...given.values()].filter((allowed) => allowed !== 1)).toEqual([])
+          expect(given.size).toBeGreaterThan(steps.length / 2)
+        },
+      ),
     )
   })
 

@@ -33,14 +33,15 @@ export class StoreActivity {
     return {
       roundTripP99Ms: latencyQuantile(this.#latencies.counts(this.#nowMs()), 0.99) ?? null,
       decisionsPerCall: calls === 0 ? null : asks / calls,
-      answeredLocally: calls === 0 ? null : local / (local + asks),
+      answeredLocally: local + asks === 0 ? null : local / (local + asks),
     }
   }
 
   get #present(): Counts {
-    if (this.#nowMs() - this.#begunMs > generationMs) {
+    const passedMs = this.#nowMs() - this.#begunMs
+    if (passedMs >= generationMs) {
       this.#begunMs = this.#nowMs()
-      this.#counts = [none(), this.#counts[0]]
+      this.#counts = [none(), passedMs < 2 * generationMs ? this.#counts[0] : none()]
     }
     return this.#counts[0]
   }

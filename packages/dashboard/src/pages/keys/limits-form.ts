@@ -1,5 +1,5 @@
 import type { Inspection, LimitsSpec } from '../../api/shapes.ts'
-import { formatDuration } from '../../format/time.ts'
+import { formatExactly } from '../../format/time.ts'
 
 /** One number of a key's limits that can be changed. */
 export interface LimitField {
@@ -72,6 +72,5 @@ function specsOf({ override, written, limits }: Inspection): readonly Spec[] {
 }
 
 function per(windowMs: number): string {
-  const text = formatDuration(windowMs).replace(' min', 'm').replace(' ', '')
-  return /^\d+[smhd]$/.test(text) && windowMs % 1000 === 0 ? text : `${windowMs}ms`
+  return formatExactly(windowMs).replace(' min', 'm').replace(' ', '')
 }

@@ -266,7 +266,9 @@ function other(name: string, stats: Stats): Read {
 }
 
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  if (bytes < 1e6) return `${Number((bytes / 1e3).toPrecision(3))} kB`
-  return bytes < 1e9 ? `${Number((bytes / 1e6).toPrecision(3))} MB` : `${Number((bytes / 1e9).toPrecision(3))} GB`
+  // By the rounded figure, so that none is shown as 1000 of a smaller unit.
+  const rounded = bytes < 1000 ? Math.round(bytes) : Number(bytes.toPrecision(3))
+  if (rounded < 1000) return `${rounded} B`
+  if (rounded < 1e6) return `${rounded / 1e3} kB`
+  return rounded < 1e9 ? `${rounded / 1e6} MB` : `${rounded / 1e9} GB`
 }

@@ -1,7 +1,7 @@
 import { type CliError, toCliError } from '../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../command.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
-import { count } from '../terminal/numbers.ts'
+import { rate } from '../terminal/numbers.ts'
 import { safe } from '../terminal/text.ts'
 import { type FrameState, frame } from '../top/frame.ts'
 import { pipelineText } from '../top/pipelines.ts'
@@ -149,9 +149,9 @@ class Watch {
           ? ''
           : `  ${title} ${keys
               .slice(0, 3)
-              .map(({ key, perSecond }) => `${safe(key)} ${count(perSecond)}/s`)
+              .map(({ key, perSecond }) => `${safe(key)} ${rate(perSecond)}/s`)
               .join(', ')}`
-      const rates = `${count(view.allowedPerSecond)}/s allowed, ${count(view.deniedPerSecond)}/s denied`
+      const rates = `${rate(view.allowedPerSecond)}/s allowed, ${rate(view.deniedPerSecond)}/s denied`
       const calls = [...view.upstreams.map(upstreamText), ...view.pipelines.map(pipelineText)]
         .map((each) => `  ${each}`)
         .join('')

@@ -1,4 +1,4 @@
-import { bar, count, duration } from '../terminal/numbers.ts'
+import { bar, count, duration, percentage, rate } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
 import { pipelineLines } from './pipelines.ts'
@@ -72,9 +72,9 @@ function totalsLine(view: View, width: number, style: Style): string {
   const total = allowedPerSecond + deniedPerSecond
   const share = total === 0 ? 0 : deniedPerSecond / total
   const pieces = [
-    style.good(`${count(allowedPerSecond)}/s allowed`),
-    (share > 0 ? style.bad : style.faint)(`${count(deniedPerSecond)}/s denied (${Math.round(share * 100)}%)`),
-    ...(degradedPerSecond > 0 ? [style.warn(`${count(degradedPerSecond)}/s degraded`)] : []),
+    style.good(`${rate(allowedPerSecond)}/s allowed`),
+    (share > 0 ? style.bad : style.faint)(`${rate(deniedPerSecond)}/s denied (${percentage(share)})`),
+    ...(degradedPerSecond > 0 ? [style.warn(`${rate(degradedPerSecond)}/s degraded`)] : []),
     style.faint(`${count(view.allowed)} allowed and ${count(view.denied)} denied in all`),
   ]
   return pieces.reduce((line, piece) => (widthOf(line) + 2 + widthOf(piece) <= width ? `${line}  ${piece}` : line))
@@ -95,7 +95,7 @@ function keyList(
   const highest = Math.max(...keys.map(({ perSecond }) => perSecond), 1)
   const lines = keys.slice(0, Math.max(0, rows)).map(({ key, perSecond, count: all, error }) => {
     const name = pad(`  ${shorten(safe(key), width - 40)}`, width - 36, 'left')
-    return `${name}${pad(count(perSecond), 12, 'right')}${pad(`${error > 0 ? '≤' : ''}${count(all)}`, 12, 'right')}  ${paint(bar(perSecond / highest, 10))}`
+    return `${name}${pad(rate(perSecond), 12, 'right')}${pad(`${error > 0 ? '≤' : ''}${count(all)}`, 12, 'right')}  ${paint(bar(perSecond / highest, 10))}`
   })
   return [head, ...lines]
 }

@@ -1,4 +1,4 @@
-import { count } from '../terminal/numbers.ts'
+import { count, rate } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten } from '../terminal/text.ts'
 import type { Replica } from './upstreams.ts'
@@ -67,7 +67,7 @@ export function pipelineLines(pipelines: readonly PipelineView[], rows: number, 
   const rest = width - nameWidth - 2 * columnWidth - 2
   const lines = pipelines.slice(0, rows - 1).map((each) => {
     const name = pad(`  ${shorten(safe(each.name), nameWidth - 3)}`, nameWidth, 'left')
-    const figures = right(count(each.perSecond)) + right(each.lag === undefined ? '-' : count(each.lag))
+    const figures = right(rate(each.perSecond)) + right(each.lag === undefined ? '-' : count(each.lag))
     return `${each.failing > 0 ? style.warn(name) : name}${figures}  ${shorten(stateOf(each), Math.max(0, rest))}`
   })
   return [style.strong(head), ...lines]
@@ -76,7 +76,7 @@ export function pipelineLines(pipelines: readonly PipelineView[], rows: number, 
 /** A pipeline in one line of text. */
 export function pipelineText(each: PipelineView): string {
   const lag = each.lag === undefined ? '' : `, lag ${count(each.lag)}`
-  return `${safe(each.name)}: ${count(each.perSecond)}/s${lag}, ${stateOf(each)}`
+  return `${safe(each.name)}: ${rate(each.perSecond)}/s${lag}, ${stateOf(each)}`
 }
 
 function stateOf({ rejected, failing, workers }: PipelineView): string {

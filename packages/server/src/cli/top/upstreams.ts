@@ -1,5 +1,5 @@
 import type { Stats } from '../../shapes/stats.ts'
-import { count, duration } from '../terminal/numbers.ts'
+import { count, duration, rate } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten } from '../terminal/text.ts'
 
@@ -66,9 +66,10 @@ function joined(known: UpstreamView | undefined, each: Reported, ageMs: number):
     name: each.name,
     grantsPerSecond: (known?.grantsPerSecond ?? 0) + each.ratePerSecond,
     // What is used is counted over all processes, so the highest figure is the newest or the only one.
-    limits: each.limits.map(({ name, used, amount }, i) => ({
+    // Processes with another version of the policy may have them in another order.
+    limits: each.limits.map(({ name, used, amount }) => ({
       name,
-      used: Math.max(used, known?.limits[i]?.used ?? 0),
+      used: Math.max(used, known?.limits.find((limit) => limit.name === name)?.used ?? 0),
       amount,
     })),
     waiting: (known?.waiting ?? 0) + each.waiting,
@@ -81,7 +82,7 @@ function joined(known: UpstreamView | undefined, each: Reported, ageMs: number):
 }
 
 const columns: readonly { readonly title: string; readonly text: (each: UpstreamView) => string }[] = [
-  { title: 'grants/s', text: (each) => count(each.grantsPerSecond) },
+  { title: 'grants/s', text: (each) => rate(each.grantsPerSecond) },
   { title: 'waiting', text: (each) => count(each.waiting) },
   { title: 'wait p99', text: (each) => duration(Math.round(each.waitP99Ms)) },
   { title: 'in flight', text: (each) => count(each.inFlight) },
@@ -107,7 +108,7 @@ export function upstreamLines(upstreams: readonly UpstreamView[], rows: number, 
 
 /** An upstream in one line of text. */
 export function upstreamText(each: UpstreamView): string {
-  const figures = `${count(each.grantsPerSecond)} grants/s, ${count(each.waiting)} waiting`
+  const figures = `${rate(each.grantsPerSecond)} grants/s, ${count(each.waiting)} waiting`
   const state = stateOf(each)
   return `${safe(each.name)}: ${figures}${state === '' ? '' : `, ${state}`}`
 }
