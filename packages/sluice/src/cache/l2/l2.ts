@@ -84,7 +84,7 @@ export class L2 {
 
   /** Reads keys and takes no lock; undefined when Redis did not answer. */
   read(keys: readonly string[], withinMs: number): Promise<readonly LookupReply[] | undefined> {
-    return this.#ask(() => Promise.all(keys.map((key) => this.#lookUp(key, undefined, withinMs))), withinMs)
+    return this.#ask(() => this.#readAll(keys, withinMs), withinMs)
   }
 
   /** Stores a value under a fill lock, which ends it; returns when, and 0 or undefined if it was not stored. */
@@ -212,7 +212,23 @@ export class L2 {
     }
   }
 
-  #lookUp(key: string, rejected: Buffer | undefined, withinMs: number): Promise<LookupReply> {
+  /** One promise for all: there may be thousands. */
+  #readAll(keys: readonly string[], withinMs: number): Promise<readonly LookupReply[]> {
+    return new Promise((resolve, reject) => {
+      const replies = new Array<LookupReply>(keys.length)
+      let waiting = keys.length
+      const received = (index: number, reply: LookupReply): void => {
+        replies[index] = reply
+        waiting -= 1
+        if (waiting === 0) resolve(replies)
+      }
+      for (const [index, key] of keys.entries())
+        this.#link.lookups.add(key, undefined, withinMs, { resolve: (reply) => received(index, reply), reject })
+      if (keys.length === 0) resolve(replies)
+    })
+  }
+
+  #lookUp(key: string, rejected: Buffer, withinMs: number): Promise<LookupReply> {
     return new Promise((resolve, reject) => this.#link.lookups.add(key, rejected, withinMs, { resolve, reject }))
   }
 

@@ -36,8 +36,9 @@ export interface LookupWaiter {
 
 /** One key to look up. */
 interface LookupItem {
+  readonly encoded: string
+  /** Its key in Redis. */
   readonly value: string
-  readonly lock: string
   /** The beginning of a copy that counts as none; undefined to take no lock. */
   readonly rejected: Buffer | undefined
 }
@@ -74,24 +75,23 @@ export class Lookups {
    */
   add(encoded: string, rejected: Buffer | undefined, withinMs: number, waiter: LookupWaiter): void {
     const value = this.#redis.value(encoded)
-    const item = { value, lock: this.#redis.lock(encoded), rejected }
-    this.#batches.add(this.#redis.slotOf(value), Math.ceil(withinMs), item, waiter)
+    this.#batches.add(this.#redis.slotOf(value), Math.ceil(withinMs), { encoded, value, rejected }, waiter)
   }
 
   drain(): Promise<void> {
     return this.#batches.drain()
   }
 
-  #readsFirst({ mayReadFirst, size }: LookupBatch): boolean {
-    return mayReadFirst && !this.#redis.isCluster && (this.#found || size >= plainFrom)
+  /** Whether plain commands come first. Few keys of one `getMany` cost this process less by the script. */
+  #readsFirst({ mayReadFirst, takesLocks, size }: LookupBatch): boolean {
+    const isLikelyHit = this.#found && (takesLocks || size === 1)
+    return mayReadFirst && !this.#redis.isCluster && (isLikelyHit || size >= plainFrom)
   }
 }
 
 /** The lookups that are sent together, per cluster slot. */
 class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
   readonly script: typeof lookUp = lookUp
-  /** Pairs of a value and its lock. */
-  readonly keys: string[] = []
   readonly slot: number
   readonly withinMs: number
   readonly deadlineMs: number
@@ -100,8 +100,10 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
   readonly #ended: (found: boolean) => void
   readonly #items: LookupItem[] = []
   readonly #waiters: LookupWaiter[] = []
+  #keys: string[] | undefined
   #token = ''
   #rejects = false
+  #takesLocks = false
 
   /** `ended` is called at the end, with whether every key had a copy. */
   constructor(
@@ -124,6 +126,14 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
     return this.#items.length
   }
 
+  /** Pairs of a value and its lock; made when the script is called, as plain commands need no locks. */
+  get keys(): readonly string[] {
+    if (this.#keys !== undefined) return this.#keys
+    this.#keys = []
+    for (const { encoded, value } of this.#items) this.#keys.push(value, this.#redis.lock(encoded))
+    return this.#keys
+  }
+
   get isFull(): boolean {
     return this.#items.length >= maxKeys
   }
@@ -137,11 +147,16 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
     return !this.#rejects
   }
 
+  get takesLocks(): boolean {
+    return this.#takesLocks
+  }
+
   add(item: LookupItem, waiter: LookupWaiter): void {
-    this.keys.push(item.value, item.lock)
     this.#items.push(item)
     this.#waiters.push(waiter)
-    if (item.rejected !== undefined && item.rejected.length > 0) this.#rejects = true
+    if (item.rejected === undefined) return
+    this.#takesLocks = true
+    if (item.rejected.length > 0) this.#rejects = true
   }
 
   args(): readonly RedisArgument[] {
