@@ -30,3 +30,10 @@ test('a function may be left out but not be something else', () => {
   expect(() => checkFunction('isFailure', () => true)).not.toThrow()
   expect(() => checkFunction('isFailure', true)).toThrow('isFailure is true; pass a function')
 })
+
+test.each([{}, 5, 'utc'])('%j is no clock', (clock) => {
+  expect(() => checkOptionNames('createLimiter', { clock }, ['clock'])).toThrow(
+    /createLimiter.clock is .*; pass virtualClock\(\)/,
+  )
+  expect(() => checkOptionNames('createLimiter', { clock: undefined }, ['clock'])).not.toThrow()
+})

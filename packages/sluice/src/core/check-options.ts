@@ -1,3 +1,4 @@
+import type { TimeSource } from './clock.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { type Duration, parseDuration } from './duration.ts'
 import { invalidOption } from './errors.ts'
@@ -6,7 +7,8 @@ import { invalidOption } from './errors.ts'
 const largest = 2 ** 31 - 1
 
 /**
- * Refuses what is not an options object, and options that do not exist, naming the nearest that does.
+ * Refuses what is not an options object, a clock that is none, and options that do not exist, naming the nearest that
+ * does.
  *
  * @example
  * // Throws: createBreaker.failurs is 5; did you mean "failures"? ...
@@ -21,6 +23,9 @@ export function checkOptionNames(owner: string, options: unknown, known: readonl
     const remedy = `${didYouMean(name, known)}there is no such option; known are ${known.join(', ')}`
     throw invalidOption(`${owner}.${name}`, value, remedy)
   }
+  // It would fail later, in the middle of something.
+  const { clock } = options as { readonly clock?: Partial<TimeSource> }
+  if (clock && !clock.now) throw invalidOption(`${owner}.clock`, clock, 'pass virtualClock()')
 }
 
 /**

@@ -4,6 +4,12 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return near === undefined ? '' : `did you mean ${JSON.stringify(near)}? `
 }
 
+/** What is wrong with a name that nothing has, and the names there are. */
+export function noneCalled(what: string, name: string, known: Iterable<string>): string {
+  const all = [...known]
+  return `no ${what} of that name; ${didYouMean(name, all)}known are ${all.join(', ') || 'none'}`
+}
+
 /**
  * The known word nearest to a mistyped one; undefined when none is near.
  *

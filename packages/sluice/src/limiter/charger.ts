@@ -18,6 +18,8 @@ export class Charger {
   readonly #deadlineMs: number
   readonly #clock: Clock
   readonly #names = new RuleNames()
+  /** What waits for lookups. */
+  readonly #waiting = new Set<Promise<unknown>>()
   #closed = false
 
   constructor(live: LivePolicy, deadlineMs: number, clock: Clock) {
@@ -37,8 +39,10 @@ export class Charger {
     return this.#closed
   }
 
-  close(): void {
+  /** Resolves when all that waits for lookups goes on, at the latest after a deadline. */
+  async close(): Promise<void> {
     this.#closed = true
+    await Promise.allSettled(this.#waiting)
   }
 
   /** Names that code asked for and that the policy in force no longer has. */
@@ -75,11 +79,14 @@ export class Charger {
     if (pending === undefined) return goOn(made)
     const late = (): undefined => undefined
     const inTime = withinTime(pending, { ms: this.#deadlineMs, clock: this.#clock, late }).catch(late)
-    return inTime.then(() => {
+    const decided = inTime.then(() => {
+      this.#waiting.delete(decided)
       const again = make()
       // What is not known by now has the default.
       lookups!.takePending()
       return goOn(again)
     })
+    this.#waiting.add(decided)
+    return decided
   }
 }

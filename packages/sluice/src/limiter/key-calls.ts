@@ -1,5 +1,5 @@
 import { maxPeriodMs } from '../core/algorithms/limit.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
+import { noneCalled } from '../core/did-you-mean.ts'
 import { formatDuration, parseDuration } from '../core/duration.ts'
 import { invalidOption, show } from '../core/errors.ts'
 import type { Key } from '../core/key.ts'
@@ -107,9 +107,6 @@ export class KeyCalls {
 /** Whoever asks for numbers means a tier that exists: those of the default would be taken for its own. */
 function checkTier({ name, tiers }: CompiledRule, tier: string): void {
   if (tiers?.has(tier)) return
-  const known = [...(tiers ?? [])]
-  const remedy = tiers
-    ? `the rule ${show(name)} has no tier of that name; ${didYouMean(tier, known)}known are ${known.join(', ')}`
-    : `the rule ${show(name)} has no tiers, so leave it out`
-  throw invalidOption('limiter.inspect.tier', tier, remedy)
+  const remedy = tiers ? `has ${noneCalled('tier', tier, tiers)}` : 'has no tiers, so leave it out'
+  throw invalidOption('limiter.inspect.tier', tier, `the rule ${show(name)} ${remedy}`)
 }

@@ -192,13 +192,14 @@ export class PolicyLimiter implements Limiter {
     // What was called before goes first.
     await this.#loading?.catch(() => {})
     if (this.#charger.isClosed) return
-    this.#charger.close()
+    const undecided = this.#charger.close()
     // What Redis does not answer in that time goes on in the background, until its own deadlines.
-    await closeInTime(ms, this.clock)(this.#close())
+    await closeInTime(ms, this.clock)(this.#close(undecided))
   }
 
-  async #close(): Promise<void> {
+  async #close(undecided: Promise<void>): Promise<void> {
     const { policy, store, beforeClose, afterClose } = this.#parts
+    await undecided
     this.#counter?.stop()
     await this.#further?.held.close()
     await policy.close()

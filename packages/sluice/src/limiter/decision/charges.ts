@@ -4,6 +4,7 @@ import { changeCharge } from '../../core/engine/charge.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { encodeKey, type Key } from '../../core/key.ts'
 import type { CompiledPolicy, CompiledRule, MatchedRule, RuleCharge } from '../../policy/compiled-policy.ts'
+import { isLimitsText } from '../../policy/lookup/is-limits-text.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import type { Subject, TakeOptions } from '../limiter.ts'
 import { checkCost, unitsAreFor } from './units.ts'
@@ -62,7 +63,7 @@ export function chargeTo(
 ): RuleCharge {
   const cost = costOf(options)
   const subject = encodeKey(key)
-  const limits = rule.limitsFor(subject, options?.tier, rule.dated ? nowMs(clock) : 0, options?.class)
+  const limits = rule.limitsFor(subject, namedTier(options?.tier), rule.dated ? nowMs(clock) : 0, options?.class)
   return { rule, subject, limits, cost }
 }
 
@@ -75,6 +76,11 @@ export function takeCharge(
 ): RuleCharge {
   if (typeof key !== 'string' || rule.limitsVary) return chargeTo(rule, key, options, clock)
   return new TextCharge(rule, key, rule.limitsFor(key, options?.tier, 0), costOf(options))
+}
+
+/** The name of a tier. Limits as text, which only a lookup says, are none when a caller sends them. */
+function namedTier(tier: string | undefined): string | undefined {
+  return tier !== undefined && isLimitsText(tier) ? '' : tier
 }
 
 /** Charges a request to all rules that match it, or to one of them. */

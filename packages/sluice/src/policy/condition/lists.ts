@@ -1,5 +1,5 @@
 import { type Block, formatBlock, parseBlock } from '../../core/address.ts'
-import { didYouMean } from '../../core/did-you-mean.ts'
+import { noneCalled } from '../../core/did-you-mean.ts'
 import type { ListEntrySpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { isDated, isWithin, readTerm, type Term } from '../document/term.ts'
@@ -53,8 +53,7 @@ export function* compileLists(
 export function findList(lists: Lists, name: string, path: string, report: Report): List | undefined {
   const list = lists.get(name)
   if (list) return list
-  const known = [...lists.keys()]
-  report(path, name, `no list of that name; ${didYouMean(name, known)}known are ${known.join(', ') || 'none'}`)
+  report(path, name, noneCalled('list', name, lists.keys()))
   return undefined
 }
 

@@ -32,8 +32,3 @@ export function readLimitsText(
     return set
   }
 }
-
-/** Whether a tier is limits as text. Names of tiers begin otherwise. */
-export function isLimitsText(tier: string): boolean {
-  return tier.startsWith('{') || tier.startsWith('[')
-}

@@ -111,8 +111,61 @@ it('waits no longer than the deadline of the limiter', async () => {
   expect(await amount).toBe(2)
 })
 
+it('decides what waits for a tier before it closes', async () => {
+  const clock = virtualClock()
+  const limiter = await createLimiter({ policy, lookups: { plans: () => new Promise(() => {}) }, clock })
+  const request = { method: 'GET', path: '/', headers: {}, context: { tenant: 'acme' } }
+  const pending = [limiter.take('acme'), limiter.check(request), limiter.take('acme'), limiter.peek('acme')]
+  const closed = limiter.close()
+  await clock.advance(500)
+  expect((await Promise.all(pending)).map(({ allowed, by }) => `${allowed} ${by}`)).toEqual([
+    'true store',
+    'true store',
+    'false store',
+    'false store',
+  ])
+  await closed
+  await expect(limiter.take('acme')).rejects.toMatchObject({ code: 'SLUICE_CLOSED' })
+})
+
+it('takes what a policy has for limits, fixed ones too, where no tier is called so', async () => {
+  const { limiter, amountOf } = await limiterOf((key) => (key === 'bad' ? 'denied' : key))
+  expect(await limiter.take('unlimited')).toMatchObject({ allowed: true, by: 'policy' })
+  expect(await limiter.take('deny')).toMatchObject({ allowed: false, reason: 'forbidden' })
+  expect(await amountOf('bad')).toBe(2)
+  await limiter.close()
+})
+
+it('has the default for a tier that a caller names and that is none, whatever it looks like', async () => {
+  const { limiter } = await limiterOf(() => undefined)
+  for (const tier of ['{"rpm":50}', '{', '[1]', '"unlimited"', 'prp'])
+    expect((await limiter.peek('acme', { tier })).limits[0]).toMatchObject({ amount: 2 })
+  await limiter.close()
+})
+
+it('asks for at most ten thousand keys in five seconds that are not known, and for the others later', async () => {
+  const clock = virtualClock()
+  let asked = 0
+  const get = (key: string) => {
+    asked += 1
+    return key === 'acme' ? 'pro' : undefined
+  }
+  const plans = new LookupSet({ plans: get }, clock).find('plans')!
+  const ask = async (key: string) => {
+    plans.tierOf(key)
+    await clock.advance(0)
+    return plans.tierOf(key)
+  }
+  for (let i = 0; i < 12_000; i++) await ask(`invented-${i}`)
+  expect(asked).toBe(10_000)
+  expect(await ask('acme')).toBeUndefined()
+  await clock.advance('5s')
+  expect(await ask('acme')).toBe('pro')
+  expect(asked).toBe(10_001)
+})
+
 it('refuses a policy that names a lookup which is not there, and a daemon without any accepts it', async () => {
-  await expect(createLimiter({ policy })).rejects.toThrow('no lookup of that name was given; known are none')
+  await expect(createLimiter({ policy })).rejects.toThrow('known are none; give createLimiter({ lookups: { plans } })')
   const compiled = compilePolicy(policy)
   expect(compiled.rules[0]!.isTierUnknown('acme', 0)).toBe(true)
   await expect(createLimiter({ policy, lookups: { plans: 5 as never } })).rejects.toThrow('lookups.plans')

@@ -29,7 +29,10 @@ const unknownMs = 5000
 const maxWaiting = 64
 /** Of how many the last is remembered. */
 const maxLatest = 1000
-/** How many keys are remembered as not known. Apart from the others, so that invented keys push none of them out. */
+/**
+ * How many keys are remembered as not known, and so are asked for within that time. Apart from the others, so that
+ * invented keys push none of them out.
+ */
 const maxUnknown = 10_000
 
 /** Shared by the keys that were found together: a million keys are a million entries of a map and few objects. */
@@ -81,6 +84,8 @@ export class Lookup {
       return found.tier
     }
     if (nowMs < (this.#unknown.get(key) ?? 0)) return undefined
+    // So many are not known that one more would push out one before its time: each could then be asked for again.
+    if (this.#unknown.size >= maxUnknown && nowMs < this.#unknown.values().next().value!) return undefined
     // Who is refused for want of room is not remembered: it may be the turn of that key a moment later.
     if (this.#gate.inside >= this.#options.atOnce && this.#gate.waiting >= maxWaiting) return undefined
     this.#pending.add(this.#flights.join(key, () => this.#ask(key)))

@@ -1,6 +1,8 @@
 import { fixedLimits, limitSet } from '../../core/engine/any-limit-set.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
+import { show } from '../../core/errors.ts'
 import { keyPrefix } from '../../core/key.ts'
+import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { CompiledRule } from '../compiled-policy.ts'
 import type { Lists } from '../condition/lists.ts'
 import { compileMatch, descriptorMethod, type Matcher } from '../condition/matcher.ts'
@@ -8,7 +10,8 @@ import { captureNames } from '../condition/path-pattern.ts'
 import type { LimitsSpec, RuleSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 import { isDated, isWithin, readTerm } from '../document/term.ts'
-import { isLimitsText, readLimitsText } from '../lookup/limits-text.ts'
+import { isLimitsText } from '../lookup/is-limits-text.ts'
+import { readLimitsText } from '../lookup/limits-text.ts'
 import type { LookupSource } from '../lookup/lookup-options.ts'
 import type { Selector } from '../selector/selector.ts'
 import type { Steps } from '../steps.ts'
@@ -244,9 +247,14 @@ function* compileLimitsInForce(
   const limitsByText = readLimitsText(otherwise, spec.name, (limits, told) =>
     readTier([limits], 'limits', told, new LimitSets()),
   )
+  const warn = warnOnce('SLUICE_UNKNOWN_TIER')
   const limitsFor: CompiledRule['limitsFor'] = (subject, given) => {
     const name = given ?? tier.ofSubject(subject) ?? ''
-    return byTier.get(name) ?? (isLimitsText(name) ? limitsByText(name) : otherwise)
+    const known = byTier.get(name)
+    if (known !== undefined) return known
+    if (isLimitsText(name)) return limitsByText(name)
+    if (given !== undefined) warn(`The rule ${spec.name} has no tier ${show(given)}.`)
+    return otherwise
   }
   const inForce = withShares(shares, withOverrides(overrides, limitsFor))
   return { tier, shares, limitsFor: inForce, overrideFor, overrides, mayBeFixed }

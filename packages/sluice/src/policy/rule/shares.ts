@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/did-you-mean.ts'
+import { noneCalled } from '../../core/did-you-mean.ts'
 import { limitSet } from '../../core/engine/any-limit-set.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { hash } from '../../core/engine/tag.ts'
@@ -28,12 +28,7 @@ export function compileShares(spec: SharesSpec, path: string, report: Report): S
   const sum = [...percents.values()].reduce((total, percent) => total + percent, 0)
   if (sum > 100) report(`${path}.of`, spec.of, `the shares are ${sum}% together; use at most 100%`)
   if (classes.length > maxClasses) report(`${path}.of`, spec.of, `use at most ${maxClasses} classes`)
-  if (!percents.has(spec.default))
-    report(
-      `${path}.default`,
-      spec.default,
-      `no class of that name; ${didYouMean(spec.default, classes)}known are ${classes.join(', ')}`,
-    )
+  if (!percents.has(spec.default)) report(`${path}.default`, spec.default, noneCalled('class', spec.default, classes))
   const twin = classes.find((name, c) => classes.findIndex((other) => hash(other) === hash(name)) < c)
   if (twin !== undefined)
     report(`${path}.of.${twin}`, spec.of[twin], 'stored state cannot tell it from another class; give it another name')

@@ -1,10 +1,10 @@
-import { didYouMean } from '../../core/did-you-mean.ts'
+import { noneCalled } from '../../core/did-you-mean.ts'
 import { show } from '../../core/errors.ts'
 import { keyPartAt } from '../../core/key.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
 import type { TierSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
-import { isLimitsText } from '../lookup/limits-text.ts'
+import { isLimitsText } from '../lookup/is-limits-text.ts'
 import type { Lookup } from '../lookup/lookup.ts'
 import type { LookupSource } from '../lookup/lookup-options.ts'
 import type { RequestView } from '../request-view.ts'
@@ -47,7 +47,7 @@ export function compileTier(
 ): TierFinder {
   const known = (name: string, at: string): string | undefined => {
     if (names.has(name)) return name
-    report(at, name, `no tier of that name; ${didYouMean(name, [...names])}known are ${[...names].join(', ')}`)
+    report(at, name, noneCalled('tier', name, names))
     return undefined
   }
   const form = typeof spec === 'string' ? { by: spec } : spec
@@ -67,6 +67,7 @@ export function compileTier(
   const found = (id: string): string | undefined => {
     const name = lookup?.tierOf(id)
     if (name === undefined || names.has(name) || isLimitsText(name)) return name
+    if (name === 'unlimited' || name === 'deny') return JSON.stringify(name)
     warn(`The lookup ${form.lookup} said ${show(name)}, which is no tier of the policy, so that the default holds.`)
     return undefined
   }
@@ -103,7 +104,7 @@ function isOnlyNamedByCallers({ by, map, env, lookup }: Exclude<TierSpec, string
 function findLookup(name: string, lookups: LookupSource | undefined, path: string, report: Report): Lookup | undefined {
   const lookup = lookups?.find(name)
   if (lookups && !lookup)
-    report(path, name, `no lookup of that name was given; known are ${lookups.names.join(', ') || 'none'}`)
+    report(path, name, `${noneCalled('lookup', name, lookups.names)}; give createLimiter({ lookups: { ${name} } })`)
   return lookup
 }
 

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/did-you-mean.ts'
+import { noneCalled } from '../../core/did-you-mean.ts'
 import type { LimitsSpec, TierLimitsSpec } from '../document/document.ts'
 import type { Report } from '../document/policy-error.ts'
 
@@ -44,10 +44,7 @@ export function withTiers(
     // Tiers may stand in any order.
     if (later !== undefined && tiers.get(base)?.path !== `${path}.${base}`) add(base, later)
     const found = tiers.get(base)
-    if (!found)
-      return wrong(
-        `no tier of that name; ${didYouMean(base, [...tiers.keys()])}known are ${[...tiers.keys()].join(', ')}`,
-      )
+    if (!found) return wrong(noneCalled('tier', base, tiers.keys()))
     if (found.specs.some((each) => typeof each === 'string')) return wrong('this tier has no limits to extend')
     const ownSpecs = Object.keys(own).length > 0 ? [own] : []
     return [...found.specs, ...ownSpecs, ...(limits === undefined ? [] : [limits])]
