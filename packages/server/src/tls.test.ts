@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, describe, expect, test } from 'vitest'
+import { buildCli, runCli } from './cli/testing/run-cli.ts'
 import { resolveConfig } from './config/config.ts'
 import { startDaemon } from './testing/started.ts'
 
@@ -52,6 +53,32 @@ const ready = (client: grpc.Client) =>
 
 describe.skipIf(!hasOpenssl)('TLS (needs openssl)', () => {
   const own = { 'tls-cert': file('server.crt'), 'tls-key': file('server.key') }
+
+  test('commands say why they cannot talk to a daemon', async () => {
+    buildCli()
+    const [daemon, strict, plain] = await Promise.all([
+      startDaemon(own),
+      startDaemon({ ...own, 'tls-client-ca': file('client.crt') }),
+      startDaemon(),
+    ])
+    const check = async (url: string, trusted?: string) => {
+      const env = trusted === undefined ? {} : { NODE_EXTRA_CA_CERTS: file(trusted) }
+      const { code, err } = await runCli(['check', 'example/per-user/42', '--url', url], { env })
+      return `${code} ${err}`
+    }
+    const other = (url: string, scheme: string): string => url.replace(/^https?/, scheme)
+    try {
+      expect(await check(daemon.url)).toMatch(
+        /^3 .*certificate of .* is not trusted: DEPTH_ZERO.*\n.*NODE_EXTRA_CA_CERTS/,
+      )
+      expect(await check(daemon.url, 'server.crt')).toBe('0 ')
+      expect(await check(strict.url, 'server.crt')).toMatch(/^3 .*closed the connection\n.*--tls-client-ca/)
+      expect(await check(other(daemon.url, 'http'))).toMatch(/^3 .*closed the connection\n.*https:\/\//)
+      expect(await check(other(plain.url, 'https'))).toMatch(/^3 .*does not speak TLS\n.*http:\/\//)
+    } finally {
+      await Promise.all([daemon.close(), strict.close(), plain.close()])
+    }
+  }, 180_000)
 
   test('connections that wait to be accepted when the daemon ends are answered', async () => {
     const daemon = await startDaemon(own)

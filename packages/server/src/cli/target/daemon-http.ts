@@ -44,7 +44,7 @@ export function daemonHttp(input: Input): DaemonHttp {
         ...body,
       })
     } catch (error) {
-      throw away(address, timeoutMs, error as Error)
+      throw failed(address, timeoutMs, error as Error)
     }
   }
 
@@ -100,16 +100,32 @@ function ownToken({ hostname, port, protocol }: URL): string | undefined {
   return readTokenFile(tokenFileOf(Number(port || (protocol === 'https:' ? 443 : 80)), process.env))
 }
 
-function away(address: string, timeoutMs: number, error: Error): CliError {
-  const cause = error.cause as { code?: string; message?: string } | undefined
-  const why =
-    error.name === 'TimeoutError'
-      ? `no answer within ${timeoutMs} ms`
-      : (cause?.code ?? cause?.message ?? error.message)
-  const hint =
-    'start one with: sluice serve; or name another with --url; or work on the store itself with --redis and --policy'
-  return outOfReach(`no daemon at ${address}: ${why}`, { hint, cause: error })
+const untrusted = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/
+
+/** Why no answer came: no daemon is there, or one is that cannot be talked to in this way. */
+function failed(address: string, timeoutMs: number, error: Error): CliError {
+  const { code = '', message = error.message } = (error.cause ?? {}) as { code?: string; message?: string }
+  const away = (text: string, hint: string): CliError => outOfReach(text, { hint, cause: error })
+  if (error.name === 'TimeoutError')
+    return away(`no daemon at ${address}: no answer within ${timeoutMs} ms`, otherDaemon)
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return away(`the certificate of ${address} is for another host`, 'name the daemon by a host of its certificate')
+  if (untrusted.test(code))
+    return away(
+      `the certificate of ${address} is not trusted: ${code}`,
+      'name the authority that signed it: NODE_EXTRA_CA_CERTS=ca.pem sluice ...',
+    )
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return away(`${address} does not speak TLS`, 'write http://')
+  if (code === 'UND_ERR_SOCKET')
+    return away(
+      `${address} closed the connection`,
+      'with TLS, write https://; a daemon with --tls-client-ca wants a certificate, which commands do not show',
+    )
+  return away(`no daemon at ${address}: ${code || message}`, otherDaemon)
 }
+
+const otherDaemon =
+  'start one with: sluice serve; or name another with --url; or work on the store itself with --redis and --policy'
 
 /** A refusal of the daemon (RFC 9457) as an error with an exit code. */
 function problemOf(status: number, text: string, address: string): CliError {
