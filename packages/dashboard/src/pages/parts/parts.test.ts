@@ -72,6 +72,18 @@ describe('a row shows what matters', () => {
       'full in 10 min',
       ['1,200', '1 min', '10 → 4/s', '500 B'],
     ],
+    [
+      'shipper',
+      { isOwner: true, breaker: 'closed', consecutiveFailures: 5, backoffLevel: 5, nextAttemptInMs: 7000 },
+      '5 attempts failed, next in 7 s',
+      undefined,
+    ],
+    [
+      'shipper',
+      { isOwner: true, backoffLevel: 1, nextAttemptInMs: 2000 },
+      'waits for the server, next in 2 s',
+      undefined,
+    ],
     ['shipper', { isFull: true }, 'full, refuses events', undefined],
     ['shipper', { lost: 2, dropped: 1 }, '3 lost or dropped', undefined],
     [

@@ -204,15 +204,21 @@ function capacity(name: string, stats: Stats): Read {
 function shipper(name: string, stats: Stats): Read {
   const gone = number(stats.lost) + number(stats.dropped)
   const fullMs = typeof stats.timeToFullMs === 'number' ? stats.timeToFullMs : undefined
+  const failures = number(stats.consecutiveFailures)
+  const next = `next in ${formatDuration(number(stats.nextAttemptInMs))}`
   const state = stats.isFull
     ? bad('full, refuses events')
     : gone > 0
       ? bad(`${formatNumber(gone)} lost or dropped`)
       : stats.breaker === 'open'
-        ? warn(`pausing, next in ${formatDuration(number(stats.nextAttemptInMs))}`)
+        ? warn(`pausing, ${next}`)
         : fullMs !== undefined
           ? warn(`full in ${formatDuration(fullMs)}`)
-          : good(stats.isOwner ? 'sending' : 'storing, another process sends')
+          : failures > 0
+            ? warn(`${formatNumber(failures)} ${failures === 1 ? 'attempt' : 'attempts'} failed, ${next}`)
+            : number(stats.backoffLevel) > 0
+              ? warn(`waits for the server, ${next}`)
+              : good(stats.isOwner ? 'sending' : 'storing, another process sends')
   return {
     name: name || text(stats.producer) || 'shipper',
     state,
