@@ -1,4 +1,6 @@
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Demo, openDemo } from '../../examples/demo/src/open-demo.ts'
@@ -10,7 +12,10 @@ const minutes = Number(process.env.SLUICE_SCREENSHOT_MINUTES ?? 0)
 describe('the demo', () => {
   let demo: Demo
   beforeAll(async () => {
-    demo = await openDemo({ port: '0', env: { SLUICE_ADMIN_TOKEN: adminToken } })
+    const options = { port: '0', env: { SLUICE_ADMIN_TOKEN: adminToken } }
+    // The picture shows where the policy is, as of a daemon that is started beside it.
+    if (minutes > 0) process.chdir(mkdtempSync(join(tmpdir(), 'sluice-picture-')))
+    demo = await openDemo(minutes > 0 ? { ...options, policyFile: 'sluice.yaml' } : options)
   })
   afterAll(() => demo?.close())
 

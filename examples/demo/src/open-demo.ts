@@ -17,6 +17,8 @@ export interface Demo {
 export async function openDemo(options: {
   readonly port: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where the policy is written; in a temporary folder when left out. */
+  readonly policyFile?: string
 }): Promise<Demo> {
   const closers: (() => unknown)[] = []
   const close = async (): Promise<void> => {
@@ -27,7 +29,7 @@ export async function openDemo(options: {
     closers.push(() => redis.stop())
     const folder = mkdtempSync(join(tmpdir(), 'sluice-demo-'))
     closers.push(() => rmSync(folder, { recursive: true, force: true }))
-    const policyFile = join(folder, 'sluice.yaml')
+    const { policyFile = join(folder, 'sluice.yaml') } = options
     writeFileSync(policyFile, policyOf(rpm.usual))
     const flags = { port: options.port, redis: redis.url, policy: policyFile, 'log-level': 'silent' }
     const daemon = await serve(resolveConfig(flags, options.env))

@@ -1,5 +1,5 @@
 // For the server of the same version only. Nothing here is public: it changes without notice.
-export { nearestWord } from './core/did-you-mean.ts'
+export { nearestWord, noneCalled } from './core/did-you-mean.ts'
 export { hasDotSegments } from './core/dot-segments.ts'
 export { parseDuration } from './core/duration.ts'
 export { isSluiceError, SluiceError, StoreError } from './core/errors.ts'

@@ -148,7 +148,8 @@ export const commands: readonly Command[] = [
       key: { value: 'TEXT', about: 'only those whose key contains this text' },
       reason: {
         value: 'REASON',
-        about: 'only those for this reason: quota, blocked, forbidden, missing-key, unavailable',
+        about: 'only those for this reason',
+        choices: ['quota', 'blocked', 'forbidden', 'missing-key', 'unavailable'],
       },
       last: { value: 'N', about: 'begin with so many that came before', default: '10' },
       count: { value: 'N', about: 'end after so many; without it until interrupted' },

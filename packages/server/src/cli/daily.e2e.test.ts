@@ -61,6 +61,12 @@ it('validate and diff read from a pipe, and list upstreams', async () => {
   expect(differs.json()).toMatchObject({ differences: [{ path: 'upstreams[vendor].limits.rps', after: 30 }] })
 })
 
+it('tail refuses a rule and a reason that do not exist, as it would wait for them without an end', async () => {
+  const [rule, reason] = [await asked('tail', '--rule', 'per-usr'), await asked('tail', '--reason', 'qouta')]
+  expect(rule).toMatchObject({ code: 2, err: expect.stringContaining('did you mean "per-user"?') })
+  expect(reason).toMatchObject({ code: 2, err: expect.stringContaining('did you mean quota?') })
+})
+
 it('tail prints denials as they come, those that are wanted', async () => {
   expect((await asked('tail', '--count', '1')).out).toMatch(/shop\/per-user\/ada {2}rpd used up, cost 2, again in/)
   const child = startCli(['tail', '--key', 'ben', '--last', '0', '--count', '1', '--json', '--url', daemon.url])

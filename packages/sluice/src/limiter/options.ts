@@ -28,7 +28,11 @@ export function resolveOptions(options: LimiterOptions): ResolvedOptions {
   checkOptionNames('createLimiter', options, limiterOptionNames)
   checkPolicy(options)
   if (options.store !== undefined && typeof options.store?.decide !== 'function') {
-    throw invalidOption('createLimiter.store', options.store, 'pass memoryStore(), or redis: openRedis(client)')
+    throw invalidOption(
+      'createLimiter.store',
+      options.store,
+      'pass memoryStore(), await postgresStore(pool), or redis: openRedis(client)',
+    )
   }
   if (options.redis !== undefined) insideOf(options.redis, 'createLimiter.redis')
   if (options.store !== undefined && options.redis !== undefined) {

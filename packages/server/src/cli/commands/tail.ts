@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { noneCalled } from 'sluice/internal'
 import type { Denial, Denials } from '../../shapes/page.ts'
+import type { Policy } from '../../shapes/policy.ts'
+import { wrongUse } from '../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../command.ts'
-import { daemonHttp } from '../target/daemon-http.ts'
+import { type DaemonHttp, daemonHttp } from '../target/daemon-http.ts'
 import { countOf, duration } from '../terminal/numbers.ts'
 import { safe, safeJson } from '../terminal/text.ts'
 
@@ -16,6 +19,7 @@ export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> 
     (rule === undefined || denial.rule === rule) &&
     (key === undefined || denial.key.includes(key)) &&
     (reason === undefined || denial.reason === reason)
+  if (rule !== undefined) await checkRule(daemon, rule)
   let left = input.whole('count', 1) ?? Number.POSITIVE_INFINITY
   let next = ''
   let last = input.whole('last', 0) ?? 10
@@ -31,6 +35,7 @@ export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> 
         print(denial, terminal)
         if (--left === 0) return 0
       }
+      if (next === '' && fresh.length === 0) terminal.note(terminal.style.faint('none so far; waiting for denials'))
       if (answer.missed > 0) terminal.note(terminal.style.warn(`${countOf(answer.missed, 'denial')} not shown`))
       next = answer.next
       last = 0
@@ -40,6 +45,12 @@ export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> 
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end)
   }
+}
+
+/** A rule that does not exist would be waited for without an end. */
+async function checkRule(daemon: DaemonHttp, rule: string): Promise<void> {
+  const { rules } = (await daemon.json('GET', '/v1/policy')) as Policy
+  if (!rules.includes(rule)) throw wrongUse(`the policy has ${noneCalled('rule', rule, rules)}`)
 }
 
 const reasons: Readonly<Record<string, string>> = {
