@@ -1,10 +1,14 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createConnection, createServer, type Server, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamSpec } from '../../policy/document/upstream-spec.ts'
+import { systemClock } from '../../runtime/system-clock.ts'
 import { createEgress } from '../create-egress.ts'
 import type { Egress } from '../egress.ts'
+import { Handshakes } from './arrival.ts'
+import { Connections } from './connections.ts'
+import { loadUndici } from './load-undici.ts'
 
 const opened: { close(): unknown }[] = []
 afterEach(async () => {
@@ -127,6 +131,52 @@ describe('connections', () => {
     await once(vendor.server, 'close')
     await expect(egress.fetch(vendor.origin)).rejects.toMatchObject({ reason: 'unreachable', written: false })
     expect(egress.stats()[0]).toMatchObject({ granted: 0, failures: { unreachable: 1 } })
+  })
+
+  test('that cannot be opened fail all calls that wait for one, however many come at once', async () => {
+    const vendor = await vendorOf(() => {})
+    const egress = await egressTo(vendor, { limits: { rps: 5 } })
+    vendor.server.close()
+    await once(vendor.server, 'close')
+    const calls = Array.from({ length: 60 }, () => egress.fetch(vendor.origin).catch((error) => error.reason))
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['unreachable']))
+    const { depth, waiting, failures } = egress.stats()[0]!
+    expect({ depth, waiting, failures }).toEqual({ depth: 0, waiting: 0, failures: { unreachable: 60 } })
+  })
+
+  test('that take long to fail fail calls also while new ones come, and each call waits for others to succeed', async () => {
+    const handshakes: ((error: Error | null, socket: Socket | null) => void)[] = []
+    const connect = (_: unknown, callback: (typeof handshakes)[number]) => {
+      handshakes.push(callback)
+      return new Socket()
+    }
+    const [undici, clock] = [await loadUndici(), systemClock()]
+    const options = { undici, clock, origin: 'http://127.0.0.1:1', spare: () => 2, handshakes: new Handshakes() }
+    const connections = new Connections({ ...options, connect: connect as never })
+    const failed: number[] = []
+    const ready: number[] = []
+    const ask = (i: number) =>
+      connections.whenReady({
+        connectionReady: () => ready.push(i),
+        connected: () => {},
+        connectFailed: () => failed.push(i),
+      })
+    const fail = () => handshakes.shift()!(new Error('refused'), null)
+    // One more call comes before each failure, so that some handshake is always under way.
+    for (let i = 0; i < 20; i++) {
+      ask(i)
+      if (i > 0) fail()
+    }
+    expect(failed.length).toBeGreaterThan(12)
+    expect(failed).toEqual([...failed].sort((a, b) => a - b))
+    const left = 20 - failed.length
+    const vendor = await vendorOf(() => {})
+    const socket = createConnection((vendor.server.address() as AddressInfo).port, '127.0.0.1')
+    await once(socket, 'connect')
+    fail()
+    handshakes.shift()!(null, socket)
+    expect(ready.length).toBeGreaterThanOrEqual(left - 1)
+    await connections.close(true)
   })
 
   test('that are ready do not keep a process alive', async () => {

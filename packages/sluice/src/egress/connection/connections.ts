@@ -42,11 +42,13 @@ export class Connections {
   readonly #options: ConnectionsOptions
   readonly #ready: Connection[] = []
   readonly #all = new Set<Connection>()
-  readonly #before = new Set<ConnectionUser>()
+  readonly #before = new Map<ConnectionUser, Patience>()
   readonly #granted = new Set<ConnectionUser>()
   /** Calls that have asked whether one is ready and have not taken it. */
   #expected = 0
-  #opening = 0
+  /** The numbers of handshakes under way, in the order in which they began. */
+  readonly #opening = new Set<number>()
+  #begun = 0
   #returning = 0
   #idleLimitMs = idleMs
   /** The vendor has ended a connection soon after a response, or in it. */
@@ -63,7 +65,7 @@ export class Connections {
     this.#dropIdle()
     this.#refill()
     if (this.#ready.length > 0) return true
-    this.#before.add(user)
+    this.#before.set(user, { last: this.#begun, isLast: false })
     return false
   }
 
@@ -120,7 +122,7 @@ export class Connections {
     }
     connection.setIdle(this.#options.clock.monotonic())
     this.#ready.push(connection)
-    const waiting = [...this.#before]
+    const waiting = [...this.#before.keys()]
     this.#before.clear()
     for (const user of waiting) user.connectionReady()
   }
@@ -137,15 +139,16 @@ export class Connections {
 
   #refill(): void {
     const target = this.#granted.size + Math.min(this.#expected, this.#options.spare())
-    const isShort = (): boolean => this.#ready.length + this.#opening + this.#returning < target
+    const isShort = (): boolean => this.#ready.length + this.#opening.size + this.#returning < target
     while (!this.#isClosed && isShort()) this.#open()
   }
 
   #open(): void {
     const { undici, origin, connect, clock, handshakes } = this.#options
-    this.#opening += 1
+    const number = ++this.#begun
+    this.#opening.add(number)
     openSocket(connect, addressOf(origin), clock, (error, opened) => {
-      this.#opening -= 1
+      this.#opening.delete(number)
       if (opened === undefined) {
         this.#failed(error!)
         return
@@ -175,16 +178,38 @@ export class Connections {
     })
   }
 
-  /** A granted call has a handshake of its own. The others fail with the last one, if none is ready then. */
+  /** A granted call has a handshake of its own. The others share those that are under way. */
   #failed(error: Error): void {
     const [next] = this.#granted
-    const failed = next ? [next] : this.#opening === 0 && this.#ready.length === 0 ? [...this.#before] : []
+    const failed = next ? [next] : this.#ready.length === 0 ? this.#disappointed() : []
     for (const user of failed) {
       this.leave(user)
       user.connectFailed(error)
     }
     this.#refill()
   }
+
+  /**
+   * Those whose handshakes have failed: all that were under way when they asked, and then all that were under way when
+   * these had. Calls that come meanwhile begin others, so that there may never be a moment without any.
+   */
+  #disappointed(): ConnectionUser[] {
+    const [oldest = Number.POSITIVE_INFINITY] = this.#opening
+    const failed: ConnectionUser[] = []
+    for (const [user, patience] of this.#before) {
+      if (patience.last >= oldest) continue
+      if (patience.isLast || this.#opening.size === 0) failed.push(user)
+      else this.#before.set(user, { last: this.#begun, isLast: true })
+    }
+    return failed
+  }
+}
+
+/** Which handshake a call waits for. */
+interface Patience {
+  readonly last: number
+  /** Whether it has waited for others before. */
+  readonly isLast: boolean
 }
 
 function addressOf(origin: string): buildConnector.Options {
