@@ -15,8 +15,10 @@ export interface FleetSecond extends DecisionCounts {
 }
 
 interface Replica {
-  /** From seconds of that process to seconds since 1970. Fixed when it is first heard, so that no second moves. */
-  readonly offset: number
+  /** From seconds of that process to seconds since 1970. Fixed for as long as the two clocks agree within a second. */
+  offset: number
+  /** The offsets of its last reports in a row that differ by more than that. */
+  others: readonly number[]
   /** Its last second that was added. */
   upTo: number
   heardMs: number
@@ -28,6 +30,8 @@ const aliveMs = 10_000
 const rememberMs = 120_000
 /** How long a second waits for processes that have not reported it. Later reports correct it. */
 const waitSeconds = 6
+/** After so many reports in a row a clock has moved: a process was suspended, or one clock runs slower. */
+const movedAfter = 3
 /** Nothing is known of seconds in which this process was suspended: they stay gaps. */
 const mostAtOnce = 60
 const keptSeconds = 15 * 60
@@ -48,8 +52,14 @@ export class FleetSeconds {
   }
 
   add({ replica, recent, second, ageMs }: ReportedSeconds, nowMs: number): void {
+    const heardMs = nowMs - ageMs
     const known = this.#replicas.get(replica)
-    const offset = known?.offset ?? Math.floor((nowMs - ageMs) / 1000) - second
+    const { offset, others } = placed(known, Math.floor(heardMs / 1000) - second)
+    if (known !== undefined && others.length > 0) {
+      // Later reports have these seconds, too.
+      this.#replicas.set(replica, { ...known, others, heardMs })
+      return
+    }
     const present = Math.floor(nowMs / 1000)
     const oldest = second - Math.min(recent.length, mostAtOnce) + 1
     // Its seconds begin within ours, so that one that is whole there may not be here; it counts with the next report.
@@ -61,7 +71,7 @@ export class FleetSeconds {
       if (at >= present - keptSeconds) this.#count(at, allowed, denied, degraded)
     }
     const upTo = Math.max(known?.upTo ?? 0, end - 1)
-    this.#replicas.set(replica, { offset, upTo, heardMs: nowMs - ageMs })
+    this.#replicas.set(replica, { offset, others, upTo, heardMs })
   }
 
   /** The seconds that are complete now or were corrected, in order. */
@@ -89,6 +99,18 @@ export class FleetSeconds {
     this.#sums.set(at, sum)
     if (at <= this.#givenUpTo) this.#corrected.add(at)
   }
+}
+
+/**
+ * Where the seconds of a process are by a report that puts them at `offset`. A difference of one comes from where
+ * within ours they begin; a larger one may be a single report that was delayed. A delay puts seconds too late and never
+ * too early, so the earliest is right.
+ */
+function placed(known: Replica | undefined, offset: number): Pick<Replica, 'offset' | 'others'> {
+  if (known === undefined) return { offset, others: [] }
+  if (Math.abs(offset - known.offset) <= 1) return { offset: known.offset, others: [] }
+  const others = [...known.others, offset]
+  return others.length < movedAfter ? { offset: known.offset, others } : { offset: Math.min(...others), others: [] }
 }
 
 function none(): Counts {

@@ -138,6 +138,50 @@ describe('the seconds of a fleet', () => {
     )
   })
 
+  test('are all counted, and where they were, also when clocks drift, are suspended, and reports are late', () => {
+    const step = fc.record({
+      everyMs: fc.integer({ min: 300, max: 4000 }),
+      lateMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 2900 })),
+    })
+    const drift = fc.double({ min: -0.01, max: 0.01, noNaN: true })
+    const suspended = fc.constantFrom(0, 5_500, 600_000, 8 * 3_600_000)
+    fc.assert(
+      fc.property(drift, suspended, fc.array(step, { minLength: 90, maxLength: 140 }), (ahead, suspendedMs, steps) => {
+        const fleet = new FleetSeconds(1_000_000)
+        const given = new Map<number, number>()
+        let nowMs = 1_000_000.4
+        // One decision in each second of its clock, which stands still while it is suspended.
+        let ownMs = 5_000_700
+        const first = Math.floor(ownMs / 1000)
+        for (const [i, { everyMs, lateMs }] of steps.entries()) {
+          if (i === 30) nowMs += suspendedMs
+          nowMs += everyMs
+          ownMs += everyMs * (1 + ahead)
+          const second = Math.floor(ownMs / 1000)
+          const whole = Math.min(60, second - first + 1)
+          fleet.add({ replica: 'a', recent: recent(...new Array(whole).fill(1)), second, ageMs: 0 }, nowMs + lateMs)
+          nowMs += lateMs
+          ownMs += lateMs * (1 + ahead)
+          for (const { at, allowed } of fleet.take(nowMs)) given.set(at, allowed)
+        }
+        // Reports that come at once show everything that was left out because others were late.
+        for (let i = 0; i < 5; i++) {
+          nowMs += 2000
+          ownMs += 2000 * (1 + ahead)
+          const second = Math.floor(ownMs / 1000)
+          fleet.add({ replica: 'a', recent: recent(...new Array(60).fill(1)), second, ageMs: 0 }, nowMs)
+          for (const { at, allowed } of fleet.take(nowMs)) given.set(at, allowed)
+        }
+        // Of the last minute, the seconds that one clock has more than the other, and those where it moved by two.
+        const newest = Math.floor(nowMs / 1000)
+        const sum = Array.from({ length: 50 }, (_, i) => given.get(newest - 52 + i) ?? 0).reduce((a, b) => a + b)
+        expect(Math.abs(sum - 50)).toBeLessThanOrEqual(8)
+        const lately = Array.from({ length: 10 }, (_, i) => given.get(newest - 12 + i) ?? 0).reduce((a, b) => a + b)
+        expect(lately).toBeGreaterThanOrEqual(5)
+      }),
+    )
+  })
+
   test('wait a moment for every process, and are corrected by what comes later', () => {
     const fleet = new FleetSeconds(100_000)
     fleet.add({ replica: 'a', recent: recent(5, 0), second: 101, ageMs: 0 }, 101_000)
@@ -146,7 +190,7 @@ describe('the seconds of a fleet', () => {
     fleet.add({ replica: 'a', recent: recent(5, 6, 0), second: 102, ageMs: 0 }, 102_000)
     expect(fleet.take(102_000)).toEqual([])
     expect(fleet.take(108_900).map(({ at }) => at)).toEqual([101])
-    fleet.add({ replica: 'b', recent: recent(2, 0), second: 8, ageMs: 0 }, 109_000)
+    fleet.add({ replica: 'b', recent: recent(2, ...new Array(8).fill(0)), second: 15, ageMs: 0 }, 109_000)
     expect(fleet.take(109_000)).toContainEqual({ at: 101, allowed: 8, denied: 0, degraded: 0 })
   })
 
@@ -188,17 +232,38 @@ describe('an outage', () => {
   })
 })
 
+const totalOf = (rule: string, allowed: number) => ({ rule, allowed, denied: 0, wouldDeny: 0 })
+const totals = (replica: string, ...allowed: number[]) =>
+  new Map([[replica, allowed.map((each) => totalOf('r', each))]])
+
 test('the history of a rule counts growth, and neither what was before nor a restart', () => {
   const history = new RuleHistory()
-  const totals = (replica: string, allowed: number) =>
-    new Map([[replica, [{ rule: 'r', allowed, denied: 0, wouldDeny: 0 }]]])
-  history.add(totals('a', 100), true)
-  history.add(totals('a', 110), true)
-  history.add(totals('a', 130), false)
-  history.add(totals('b', 7), true)
-  history.add(totals('b', 9), true)
+  history.add(totals('a', 100), 1)
+  history.add(totals('a', 110), 1)
+  history.add(totals('a', 130), 0)
+  history.add(totals('b', 7), 1)
+  history.add(totals('b', 9), 1)
   expect(history.of('r').map(([allowed]) => allowed)).toEqual([0, 30, 0, 2])
   expect(history.of('other')).toHaveLength(4)
+})
+
+test('steps have every decision of a process once, whatever its reports leave out, and however late they are', () => {
+  const history = new RuleHistory()
+  const allowed = (rule = 'r') => history.of(rule).map(([each]) => each)
+  history.add(new Map([['a', [totalOf('r', 100), totalOf('s', 50)]]]), 1)
+  history.add(new Map([['a', [totalOf('r', 110)]]]), 1)
+  history.add(new Map([['a', [totalOf('r', 110), totalOf('s', 53)]]]), 1)
+  expect(allowed('s'), 'a rule that was left out for a while').toEqual([0, 0, 3])
+  history.add(new Map(), 1)
+  history.add(totals('a', 117), 1)
+  expect(allowed(), 'a report that was late').toEqual([0, 10, 0, 0, 7])
+  history.add(totals('a', 118), 3)
+  expect(allowed(), 'this process was starved').toEqual([0, 10, 0, 0, 7, 0, 0, 1])
+  // It opens a second limiter with the same rule, and closes the first.
+  history.add(totals('a', 120, 5), 1)
+  history.add(totals('a', 5), 1)
+  history.add(totals('a', 9), 1)
+  expect(allowed().slice(-3), 'two limiters in one process').toEqual([7, 0, 4])
 })
 
 describe('GET /v1/live', () => {

@@ -27,7 +27,7 @@ export interface LiveOptions {
   readonly look: () => Promise<FleetLook>
   /** The document in force, as an object. */
   readonly document: () => unknown
-  /** Milliseconds since 1970, by a clock that never goes back. */
+  /** Milliseconds since 1970, by a clock that never goes back. That of the limiter by default. */
   readonly nowMs?: () => number
 }
 
@@ -51,13 +51,13 @@ export class Live {
   #document: unknown
 
   constructor(options: LiveOptions) {
-    const { limiter, nowMs = () => performance.timeOrigin + performance.now() } = options
+    const { limiter, nowMs = () => limiter.clock.now() / 1000 } = options
     this.#options = options
     this.#nowMs = nowMs
     this.log = new LiveLog(randomBytes(6).toString('hex'))
     this.#seconds = new FleetSeconds(nowMs())
     this.#steppedMs = nowMs()
-    this.rules.add(new Map([[options.replica, []]]), true)
+    this.rules.add(new Map([[options.replica, []]]), 1)
     this.store = new StoreActivity(limiter, nowMs)
     this.#document = options.document()
     const timer = setInterval(() => this.#tick(), 1000)
@@ -158,9 +158,17 @@ export class Live {
     return { p50Ms: latencyQuantile(counts, 0.5) ?? null, p99Ms: latencyQuantile(counts, 0.99) ?? null }
   }
 
-  #others(): { readonly replica: string; readonly stats: LimiterStats; readonly ageMs: number }[] {
-    return this.#fleet.reports.flatMap(({ report, ageMs }) =>
-      report.sections.filter(isLimiter).map(({ stats }, i) => ({ replica: `${report.replica} ${i}`, stats, ageMs })),
+  /** Every limiter of the other processes. */
+  #others(): {
+    readonly process: string
+    readonly limiter: string
+    readonly stats: LimiterStats
+    readonly ageMs: number
+  }[] {
+    return this.#fleet.reports.flatMap(({ report: { replica, sections }, ageMs }) =>
+      sections
+        .filter(isLimiter)
+        .map(({ stats }, i) => ({ process: replica, limiter: `${replica} ${i}`, stats, ageMs })),
     )
   }
 
@@ -181,22 +189,23 @@ export class Live {
     this.#fleet = { reports: reports.filter(isOther), complete }
     const nowMs = this.#nowMs()
     // Another version may not number its seconds; it is in the totals, and not in the chart.
-    for (const { replica, stats, ageMs } of this.#others()) {
+    for (const { limiter, stats, ageMs } of this.#others()) {
       // Nor its denials.
-      this.denials.hear(replica, stats.denials ?? [], nowMs - ageMs)
+      this.denials.hear(limiter, stats.denials ?? [], nowMs - ageMs)
       if (Number.isSafeInteger(stats.second))
-        this.#seconds.add({ replica, recent: stats.recent, second: stats.second, ageMs }, nowMs)
+        this.#seconds.add({ replica: limiter, recent: stats.recent, second: stats.second, ageMs }, nowMs)
     }
   }
 
   #step(nowMs: number): void {
-    const isNew = nowMs - this.#steppedMs >= stepMs
-    if (isNew) this.#steppedMs = nowMs
+    const begun = Math.max(0, Math.floor((nowMs - this.#steppedMs) / stepMs))
+    this.#steppedMs += begun * stepMs
     const totals = new Map<string, readonly RuleTotals[]>([
       [this.#options.replica, this.#options.counter.counts.ruleCounts().map(totalsOf)],
     ])
-    for (const { replica, stats } of this.#others()) totals.set(replica, stats.rules.map(totalsOf))
-    this.rules.add(totals, isNew)
+    for (const { process, stats } of this.#others())
+      totals.set(process, [...(totals.get(process) ?? []), ...stats.rules.map(totalsOf)])
+    this.rules.add(totals, begun)
   }
 }
 

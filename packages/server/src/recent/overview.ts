@@ -59,7 +59,7 @@ async function passes(
   try {
     const parsed = parseReadableKey(key)
     const { limits, degraded, tierUnknown } = await limiter.inspect(parsed.key, { rule: parsed.rule })
-    if (tierUnknown) return asDenied(denials, rule, key)
+    if (tierUnknown) return asDenied(denials, rule, key, limiter.clock.now() / 1000)
     if (degraded) return { limit: null, passesInMs: null }
     const [full] = [...limits].sort((a, b) => b.retryAfterMs - a.retryAfterMs)
     if (full === undefined || full.retryAfterMs === 0) return { limit: null, passesInMs: 0 }
@@ -71,10 +71,10 @@ async function passes(
 }
 
 /** By its last denial: with which tier a key comes, only its requests say. */
-function asDenied(denials: RecentDenials, rule: string, key: string): Passes {
+function asDenied(denials: RecentDenials, rule: string, key: string, nowMs: number): Passes {
   const last = denials.of(rule).find((each) => each.key === key)
   if (last === undefined || last.retryAfterMs === null) return { limit: last?.limit ?? null, passesInMs: null }
-  return { limit: last.limit, passesInMs: Math.max(0, last.at + last.retryAfterMs - Date.now()) }
+  return { limit: last.limit, passesInMs: Math.max(0, last.at + last.retryAfterMs - nowMs) }
 }
 
 /** All processes that report, this one first. */

@@ -86,8 +86,8 @@ function Figures({ service }: { readonly service: string }) {
 }
 
 const mostRows = 100
-/** The last seconds are not yet reported by all processes. */
-const unknownSeconds = 4
+/** The last seconds are not yet reported by all processes: they report at least every five seconds. */
+const unknownSeconds = 7
 const meanOf = 10
 
 function Decisions({ data }: { readonly data: Stats }) {

@@ -8,23 +8,26 @@ import { upstreamsOf } from './upstreams.ts'
 /** More keys than are shown, so that one that rises is known from before. */
 const keysPerRule = 100
 
-/** Processes report every two seconds, so the last seconds are not whole yet. */
-const wholeSeconds = { from: -7, to: -2 } as const
+/** The last whole seconds of a report; the present one is not over. */
+const wholeSeconds = { from: -6, to: -1 } as const
 
 /** A process reports at least every five seconds, and one that is not heard of is forgotten after ten. */
 const overdueMs = 6000
 
 /** Asks a daemon how all processes of its service stand. */
-export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
+export async function readSnapshot(
+  daemon: Pick<DaemonHttp, 'json' | 'address'>,
+  nowMs: () => number = () => performance.now(),
+): Promise<Snapshot> {
   const answer = (await daemon.json('GET', `/v1/stats?top=${keysPerRule}`)) as Stats
   if (answer?.decisions === undefined) throw outOfReach(`${daemon.address} does not answer as a Sluice daemon does`)
-  const { service, policy, store, decisions, recent, replicas, rules } = answer
-  const whole = recent.slice(wholeSeconds.from, wholeSeconds.to)
-  const mean = (what: 'allowed' | 'denied' | 'degraded'): number =>
-    whole.reduce((sum, second) => sum + second[what], 0) / Math.max(1, whole.length)
+  const { service, policy, store, decisions, replicas, rules } = answer
+  const reports = limiterReports(replicas)
+  const ages = reports.map(({ ageMs }) => ageMs)
   const keys = (list: 'hottest' | 'mostDenied'): HotKey[] => rules.flatMap((rule) => rule[list])
   return {
-    atMs: performance.now(),
+    // The figures are those of the reports, and as old as these.
+    atMs: nowMs() - ages.reduce((sum, ageMs) => sum + ageMs, 0) / Math.max(1, ages.length),
     service,
     policyVersion: policy.version,
     store: store.ok ? store.name : `${store.name} (failing)`,
@@ -32,11 +35,41 @@ export async function readSnapshot(daemon: DaemonHttp): Promise<Snapshot> {
     overdueMs: replicas.map(({ ageMs }) => ageMs).filter((ageMs) => ageMs > overdueMs),
     upstreams: upstreamsOf(replicas),
     pipelines: pipelinesOf(replicas),
-    perSecond: { allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') },
+    perSecond: { allowed: rateOf(reports, 0), denied: rateOf(reports, 1), degraded: rateOf(reports, 2) },
     allowed: decisions.allowed,
     denied: decisions.denied,
     degraded: decisions.degraded,
     used: keys('hottest'),
     deniedKeys: keys('mostDenied'),
   }
+}
+
+interface LimiterReport {
+  readonly ageMs: number
+  readonly recent: readonly (readonly number[])[]
+}
+
+/** What limiters report of their last seconds. Other versions may report something else. */
+function limiterReports(replicas: Stats['replicas']): LimiterReport[] {
+  return replicas.flatMap(({ parts, ageMs }) =>
+    parts.flatMap(({ kind, stats }) => {
+      const { recent } = (stats ?? {}) as Partial<LimiterReport>
+      return kind === 'limiter' && Array.isArray(recent) && recent.every(Array.isArray) ? [{ ageMs, recent }] : []
+    }),
+  )
+}
+
+/**
+ * The sum of the rates of all processes, each over its own last whole seconds: reports are of different ages, so no
+ * second of the clock here is whole in all of them. A process whose report is overdue may have died.
+ */
+function rateOf(reports: readonly LimiterReport[], what: 0 | 1 | 2): number {
+  const { from, to } = wholeSeconds
+  return (
+    reports
+      .filter(({ ageMs }) => ageMs <= overdueMs)
+      .flatMap(({ recent }) => recent.slice(from, to))
+      .reduce((sum, second) => sum + (Number.isFinite(second[what]) ? second[what]! : 0), 0) /
+    (to - from)
+  )
 }

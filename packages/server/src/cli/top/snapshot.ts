@@ -4,7 +4,7 @@ import type { UpstreamView } from './upstreams.ts'
 
 /** How a service stood at one moment, all its processes together. */
 export interface Snapshot {
-  /** For rates: milliseconds from any origin. */
+  /** When its figures were counted, for rates: milliseconds from any origin. */
   readonly atMs: number
   readonly service: string
   readonly policyVersion: string
@@ -29,6 +29,9 @@ export interface Snapshot {
 export interface KeyRate extends HotKey {
   readonly perSecond: number
 }
+
+/** Figures that are closer together make no rate. */
+const leastSeconds = 0.5
 
 export interface View extends Omit<Snapshot, 'atMs' | 'degraded' | 'perSecond' | 'used' | 'deniedKeys'> {
   readonly allowedPerSecond: number
@@ -59,10 +62,12 @@ export function viewOf(
   ): KeyRate[] => {
     const known = new Map(former?.map((each) => [each.key, certain(each)]))
     const rateOf = (each: HotKey): number => {
-      if (seconds <= 0 || former === undefined) return 0
+      if (former === undefined) return 0
       const more = certain(each) - (known.get(each.key) ?? 0)
-      // The oldest minute was just forgotten, or a process ended; for this once the last rate is the best guess.
-      return more < 0 ? (list.find(({ key }) => key === each.key)?.perSecond ?? 0) : more / seconds
+      // The oldest minute was just forgotten, a process ended, or nobody has reported since; the last rate is the best
+      // guess.
+      if (more < 0 || seconds < leastSeconds) return list.find(({ key }) => key === each.key)?.perSecond ?? 0
+      return more / seconds
     }
     return keys
       .filter((each) => keep(each.key) && certain(each) * 2 > each.count)
