@@ -87,7 +87,7 @@ const limitsKib: Readonly<Record<string, number>> = {
   './fastify': 17,
   './hono': 17,
   './koa': 16,
-  './nest': 17,
+  './nest': 17.1,
   './node': 16,
   './breaker': 9.1,
   './cache': 32,
