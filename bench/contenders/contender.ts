@@ -24,8 +24,10 @@ export interface Setup {
   readonly daily?: 'cap' | 'paced'
   /** In place of counting: nothing is limited, nothing passes, or keys are blocked once denied. Only Sluice. */
   readonly fixed?: 'unlimited' | 'deny' | 'block'
-  /** The tier of a key is looked up among so many keys; the subjects are spread evenly over them. Only Sluice. */
+  /** The tier of a key is looked up among so many keys. Only Sluice, and a bare map. */
   readonly plans?: number
+  /** How many of those keys are subjects, spread evenly over them. */
+  readonly asked?: number
   /** Without the reports of the process, for which decisions are counted. Only Sluice. */
   readonly isUnreported?: boolean
   /** For breakers: open from the start, with a fallback that answers. */

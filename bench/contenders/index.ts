@@ -11,6 +11,7 @@ const files = {
   'rate-limit-redis': () => import('./rate-limit-redis.ts'),
   '@upstash/ratelimit': () => import('./upstash-ratelimit.ts'),
   'bare windows': () => import('./bare-windows.ts'),
+  'bare map': () => import('./bare-map.ts'),
   'raw EVALSHA': () => import('./raw-evalsha.ts'),
   'sluice breaker': () => import('../breaker/sluice.ts'),
   cockatiel: () => import('../breaker/cockatiel.ts'),

@@ -17,5 +17,9 @@ export function askingOrder(subjects: number): Uint32Array {
   return order
 }
 
-/** How many subjects are asked for where their plans are looked up among more. */
-export const planSubjects = 1000
+/** So many keys whose plans are looked up, with the subjects that are asked for evenly among them. */
+export function* planKeys(plans: number, asked: number): Generator<string> {
+  const subjects = subjectNames(asked)
+  const every = plans / asked
+  for (let i = 0; i < plans; i++) yield i % every === 0 ? subjects[i / every]! : `plan-${i}`
+}

@@ -1,5 +1,5 @@
 import type { Case, CaseEntry } from '../measure/case.ts'
-import { planSubjects } from '../measure/subjects.ts'
+import { count } from '../report/format.ts'
 
 const section = 'memory'
 const sluice: CaseEntry = { label: 'sluice', contender: 'sluice in memory' }
@@ -20,6 +20,27 @@ const fixedCases = (['unlimited', 'deny', 'block'] as const).map(
     limits: fixed === 'unlimited' ? window : once,
     expect: fixed === 'unlimited' ? 'allowed' : 'denied',
     entries: [{ ...sluice, setup: { fixed } }, counted],
+    loads: [{ inFlight: 1, targets: [] }],
+  }),
+)
+
+const plans = 1_000_000
+const map: CaseEntry = { label: 'a bare map', contender: 'bare map' }
+
+/** The more keys are asked for, the fewer of them are in the caches of the processor: for a bare map, too. */
+const planCases = [10, 1000, plans].map(
+  (asked): Case => ({
+    section,
+    title: `${count(asked)} subjects of ${count(plans)} plans`,
+    subjects: asked,
+    limits: window,
+    expect: 'allowed',
+    entries: [
+      { ...sluice, label: `of ${count(plans)} plans`, setup: { plans, asked } },
+      ...(asked < plans ? [{ ...sluice, label: 'of no other plans', setup: { plans: asked, asked } }] : []),
+      { ...counted, label: 'without plans' },
+      { ...map, setup: { plans, asked } },
+    ],
     loads: [{ inFlight: 1, targets: [] }],
   }),
 )
@@ -54,17 +75,5 @@ export const memoryCases: readonly Case[] = [
     loads: [{ inFlight: 1, targets: [{ against: peer.label, atLeast: 8 }] }],
   },
   ...fixedCases,
-  {
-    section,
-    title: '1,000 subjects of 1,000,000 plans',
-    subjects: planSubjects,
-    limits: window,
-    expect: 'allowed',
-    entries: [
-      { ...sluice, label: 'of 1,000,000 plans', setup: { plans: 1_000_000 } },
-      { ...sluice, label: 'of 1,000 plans', setup: { plans: planSubjects } },
-      { ...counted, label: 'without plans' },
-    ],
-    loads: [{ inFlight: 1, targets: [] }],
-  },
+  ...planCases,
 ]

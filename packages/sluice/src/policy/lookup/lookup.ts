@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { LargeMap } from '../../core/large-map.ts'
 import { warnOnce } from '../../core/observe/warn-once.ts'
 import { toError } from '../../core/to-error.ts'
 import { Gate } from '../../runtime/gate.ts'
@@ -57,7 +58,7 @@ export class Lookup {
   readonly #gate: Gate
   readonly #flights = new SingleFlight<string, void>()
   /** In the order of their last refresh. */
-  readonly #found = new Map<string, Found>()
+  readonly #found = new LargeMap<Found>()
   /** By tier and for how long, what was found last. */
   readonly #latest = new Map<string, Found>()
   /** Until when each is not asked for again. */
@@ -116,7 +117,7 @@ export class Lookup {
       else this.#keep(key, this.#foundOf(tier, this.#clock.monotonic(), refreshMs))
     } catch (error) {
       this.#warn(`The lookup ${this.#name} failed, so that new keys have the default: ${toError(error).message}`)
-      if (!this.#found.has(key)) this.#forget(key)
+      if (this.#found.get(key) === undefined) this.#forget(key)
     } finally {
       this.#gate.leave()
     }
@@ -149,7 +150,7 @@ export class Lookup {
   }
 }
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
+function dropOldest(map: Pick<Map<string, unknown>, 'size' | 'keys' | 'delete'>, most: number): void {
   if (map.size > most) map.delete(map.keys().next().value!)
 }
 

@@ -2,9 +2,23 @@ import type { Extra, State } from '../../core/algorithms/state.ts'
 import type { Charge } from '../../core/engine/ask.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
 import { isPlainKey } from '../../core/key.ts'
+import { LargeMap } from '../../core/large-map.ts'
 
-const chunkBits = 10
-const chunkRows = 1 << chunkBits
+/** The first chunk has 256 rows. */
+const firstBits = 8
+
+/** Each chunk has twice the rows of the one before, so that growing never copies and a million rows have few chunks. */
+function chunkOf(row: number): number {
+  return 31 - Math.clz32((row >> firstBits) + 1)
+}
+
+function rowsOf(chunk: number): number {
+  return 1 << (chunk + firstBits)
+}
+
+function firstRowOf(chunk: number): number {
+  return rowsOf(chunk) - rowsOf(0)
+}
 
 /**
  * The subjects of one rule with one layout of limits, packed into chunks of numbers:
@@ -15,7 +29,7 @@ const chunkRows = 1 << chunkBits
  */
 export class Table {
   /** Twice the row, plus one where the subject is a plain key (see `isPlainKey`). */
-  #index = new Map<string, number>()
+  #index = new LargeMap<number>()
   #chunks: Float64Array[] = []
   /** Until when each row counts as denied or has nothing left (us); a chunk in which none ever was has none. */
   #denied: (Float64Array | undefined)[] = []
@@ -55,8 +69,9 @@ export class Table {
 
   add(subject: string): number {
     const row = this.#free.pop() ?? this.#subjects.length
-    if (row >> chunkBits === this.#chunks.length) {
-      this.#chunks.push(new Float64Array(chunkRows * this.set.fields))
+    const chunk = chunkOf(row)
+    if (chunk === this.#chunks.length) {
+      this.#chunks.push(new Float64Array(rowsOf(chunk) * this.set.fields))
       this.#denied.push(undefined)
     }
     this.#index.set(subject, 2 * row + (isPlainKey(subject) ? 1 : 0))
@@ -71,8 +86,9 @@ export class Table {
     this.#subjects[row] = undefined
     this.#extras.delete(row)
     const { fields } = this.set
-    const at = (row & (chunkRows - 1)) * fields
-    this.#chunks[row >> chunkBits]!.fill(0, at, at + fields)
+    const chunk = chunkOf(row)
+    const at = (row - firstRowOf(chunk)) * fields
+    this.#chunks[chunk]!.fill(0, at, at + fields)
     if (this.deniedUntilUs(row) > 0) this.deny(row, 0)
     this.#free.push(row)
   }
@@ -80,7 +96,7 @@ export class Table {
   /** Lets go of the memory of a table in which no subject is left. */
   shrink(): void {
     if (this.#index.size > 0 || this.#subjects.length === 0) return
-    this.#index = new Map()
+    this.#index = new LargeMap()
     this.#chunks = []
     this.#denied = []
     this.#subjects = []
@@ -90,19 +106,21 @@ export class Table {
 
   /** Remembers until when a subject is denied or has nothing left, so that it does not make way for another before. */
   deny(row: number, untilUs: number): void {
-    const chunk = row >> chunkBits
-    this.#denied[chunk] ??= new Float64Array(chunkRows)
-    this.#denied[chunk][row & (chunkRows - 1)] = untilUs
+    const chunk = chunkOf(row)
+    this.#denied[chunk] ??= new Float64Array(rowsOf(chunk))
+    this.#denied[chunk][row - firstRowOf(chunk)] = untilUs
   }
 
   deniedUntilUs(row: number): number {
-    return this.#denied[row >> chunkBits]?.[row & (chunkRows - 1)] ?? 0
+    const chunk = chunkOf(row)
+    return this.#denied[chunk]?.[row - firstRowOf(chunk)] ?? 0
   }
 
   /** Points a state at a row. */
   lend(row: number, state: State): State {
-    state.n = this.#chunks[row >> chunkBits]!
-    state.at = (row & (chunkRows - 1)) * this.set.fields
+    const chunk = chunkOf(row)
+    state.n = this.#chunks[chunk]!
+    state.at = (row - firstRowOf(chunk)) * this.set.fields
     state.extra = this.#extras.size === 0 ? undefined : this.#extras.get(row)
     return state
   }
