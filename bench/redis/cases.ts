@@ -105,4 +105,17 @@ export const redisCases: readonly Case[] = [
     entries: [sluice, block],
     loads: [{ inFlight: 64, targets: [{ against: block.label, atLeast: 5 }] }],
   },
+  {
+    section,
+    title: '1,024 subjects, blocked beside denied, in process',
+    subjects: 1024,
+    limits: [{ amount: 1, seconds: 3600 }],
+    expect: 'denied',
+    entries: [
+      { ...sluice, label: 'blocked', setup: { fixed: 'block' } },
+      { label: 'blocked, in memory', contender: 'sluice in memory', setup: { fixed: 'block' } },
+      { ...sluice, label: 'denied' },
+    ],
+    loads: [{ inFlight: 1, targets: [{ against: 'denied', atLeast: 1 }] }],
+  },
 ]

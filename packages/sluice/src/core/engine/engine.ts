@@ -272,12 +272,14 @@ function statusesOf(
 /** The status of every limit of a charge. When it has passed, nothing is to be waited for. */
 function statusOf(charge: Charge, state: State, passed: boolean, now: number): LimitStatus[] {
   const { limits, algorithms, offsets } = charge.limits
-  const statuses = limits.map((limit, l) => {
-    const remaining = algorithms[l]!.room(state, state.at + offsets[l]!, limit, now)
-    return statusOfLimit(charge, l, state, remaining, passed, now)
-  })
-  const block = blockOf(state)
-  return passed || !block ? statuses : [...statuses, blockStatus(charge.rule.name, block, now)]
+  const block = passed ? undefined : blockOf(state)
+  const statuses = new Array<LimitStatus>(limits.length + (block ? 1 : 0))
+  for (let l = 0; l < limits.length; l++) {
+    const remaining = algorithms[l]!.room(state, state.at + offsets[l]!, limits[l]!, now)
+    statuses[l] = statusOfLimit(charge, l, state, remaining, passed, now)
+  }
+  if (block) statuses[limits.length] = blockStatus(charge.rule.name, block, now)
+  return statuses
 }
 
 function statusOfLimit(

@@ -25,9 +25,7 @@ interface Denial {
   readonly untilMs: number
   readonly atMs: number
   readonly first: readonly LimitStatus[]
-  /** The present answer; renewed when a millisecond has passed. */
-  answer: Answer
-  answerMs: number
+  readonly nowUs: number
 }
 
 /**
@@ -68,7 +66,11 @@ export class DenyCache {
       const denial = this.#find(charge, nowMs)
       if (denial === undefined) continue
       this.#observer.local('deny-cache', charge.rule.name)
-      return charges.length === 1 ? denial.answer : among(charges, charge, denial.answer)
+      const passedMs = Math.floor(nowMs - denial.atMs)
+      const limits = denial.first.map((status) => later(status, passedMs))
+      // A denial of one charge is the answer to all: the others were not looked at.
+      const statuses = charges.length === 1 ? [limits] : charges.map((other) => (other === charge ? limits : []))
+      return { allowed: false, granted: 0, nowUs: denial.nowUs, statuses, by: 'deny-cache' }
     }
     return undefined
   }
@@ -80,13 +82,6 @@ export class DenyCache {
     if (nowMs >= denial.untilMs || denial.limits !== limits) {
       this.#delete(rule.prefix, charge.subject)
       return undefined
-    }
-    if (nowMs - denial.answerMs >= 1) {
-      const passedMs = Math.floor(nowMs - denial.atMs)
-      denial.answerMs = nowMs
-      const { nowUs } = denial.answer
-      const statuses = [denial.first.map((status) => later(status, passedMs))]
-      denial.answer = { allowed: false, granted: 0, nowUs, statuses, by: 'deny-cache' }
     }
     return denial
   }
@@ -110,7 +105,6 @@ export class DenyCache {
       const knownMs = Math.min(waitMs - 1, this.#options.maxMs)
       if (knownMs <= 0) continue
       const untilMs = nowMs + knownMs
-      const denied: Answer = { allowed: false, granted: 0, nowUs: answer.nowUs, statuses: [first], by: 'deny-cache' }
       this.#add(charge, {
         limits: charge.limits,
         plain: isPlainKey(charge.subject),
@@ -118,8 +112,7 @@ export class DenyCache {
         untilMs,
         atMs: nowMs,
         first,
-        answer: denied,
-        answerMs: nowMs,
+        nowUs: answer.nowUs,
       })
     }
   }
@@ -176,14 +169,9 @@ function later(first: LimitStatus, passedMs: number): LimitStatus {
   const { rule, name, amount, remaining, windowMs, resetMs, retryAfterMs, pace, share, block, period } = first
   const retry = retryAfterMs === 0 ? 0 : Math.max(1, retryAfterMs - passedMs)
   const reset = Math.max(0, resetMs - passedMs)
+  if (block) return { rule, name, amount, remaining, windowMs, resetMs: reset, retryAfterMs: retry, block }
   const status = { rule, name, amount, remaining, windowMs, resetMs: reset, retryAfterMs: retry }
-  if (block) return { ...status, block }
   const dated = period === undefined ? status : { ...status, period }
   if (pace !== undefined) return { ...dated, pace }
   return share === undefined ? dated : { ...dated, share }
-}
-
-/** A denial of one charge as the answer to all: the others were not looked at. */
-function among(charges: readonly Charge[], denied: Charge, answer: Answer): Answer {
-  return { ...answer, statuses: charges.map((charge) => (charge === denied ? answer.statuses[0]! : [])) }
 }
