@@ -56,6 +56,26 @@ test('so does that of presence', async () => {
   expect(reasons[0]).toContain('(ZADD)')
 })
 
+test('a right to subscribe that is missing is named until the account has it', async () => {
+  const redis = await without('-subscribe')
+  const cache = await createCache({ redis, redisDeadline: '2s' })
+  const presence = await createPresence({ redis, redisDeadline: '2s' })
+  open.push(cache, presence)
+  let heard = 0
+  presence.subscribe('c', () => heard++)
+  await waitFor(async () => !(await presence.health()).ready)
+  expect((await presence.health()).reasons).toEqual([expect.stringContaining("'subscribe'")])
+  // A cache finds with its next proof what it was not sent.
+  expect(await cache.health()).toEqual({ ready: true, reasons: [], warnings: [expect.stringContaining("'subscribe'")] })
+  const users = await server.cli<string[]>('ACL', 'USERS')
+  for (const user of users.filter((name) => name.startsWith('user')))
+    await server.cli('ACL', 'SETUSER', user, '+subscribe')
+  await waitFor(async () => (await presence.health()).ready)
+  await presence.publish('c', 1)
+  await waitFor(() => heard === 1)
+  expect((await cache.health()).warnings).toEqual([])
+})
+
 test('so does that of a limiter, whose decisions fail', async () => {
   const limiter = await createLimiter({ limits: { rpm: 5 }, redis: await without('-evalsha') })
   open.push(limiter)

@@ -180,7 +180,7 @@ export class TwoLevelCache implements Cache {
 
   async health(): Promise<PartHealth> {
     const reasons = this.#closed ? ['The cache is closed.'] : ((await this.#l2?.whyNotReady()) ?? [])
-    return { ready: reasons.length === 0, reasons, warnings: [] }
+    return { ready: reasons.length === 0, reasons, warnings: this.#l2?.warnings() ?? [] }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -59,6 +59,8 @@ export class RedisPresence implements Presence {
   readonly #formerIds = new Set<string>()
   readonly #isAnswering: HealthQuestion<boolean>
   readonly #subscriptions = new Set<() => void>()
+  /** Why the last subscription was refused, until one is not. */
+  #refusal: unknown
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, options: RedisPresenceOptions) {
@@ -164,7 +166,7 @@ export class RedisPresence implements Presence {
     if (this.#closing) return { ready: false, reasons: ['The presence is closed.'], warnings: [] }
     const isAnswering = await this.#isAnswering.answer()
     const { lastBeatMs } = this.stats()
-    const right = missingRight(this.#lastFailure)
+    const right = missingRight(this.#lastFailure ?? this.#refusal)
     const reasons = [
       ...(right !== undefined ? [right] : isAnswering ? [] : ['Redis does not answer.']),
       ...(lastBeatMs < this.#options.ttlMs
@@ -214,7 +216,16 @@ export class RedisPresence implements Presence {
 
   #subscribe(channel: string, subscriber: Subscriber): () => void {
     this.#checkOpen()
-    const end = this.#redis.subscribe(channel, subscriber)
+    const end = this.#redis.subscribe(channel, {
+      ...subscriber,
+      ready: () => {
+        this.#refusal = undefined
+        subscriber.ready?.()
+      },
+      refused: (error) => {
+        this.#refusal = error
+      },
+    })
     this.#subscriptions.add(end)
     return () => {
       this.#subscriptions.delete(end)

@@ -1,10 +1,12 @@
 import type { Timer } from '../core/clock.ts'
+import type { StoreError } from '../core/errors.ts'
 import { Deadlines } from '../runtime/deadlines.ts'
 import { type RedisClient, recogniseClient } from './client.ts'
 import type { ConnectionOptions } from './connection/connection.ts'
 import { ioredisSubscriber } from './connection/ioredis-subscriber.ts'
 import { nodeRedisSubscriber } from './connection/node-redis-subscriber.ts'
 import type { SubscriberConnection } from './connection/subscriber.ts'
+import { redisFailure } from './failure.ts'
 
 /**
  * Who receives the messages of a channel. Redis keeps no messages: those sent while there is no connection are lost.
@@ -15,6 +17,8 @@ export interface Subscriber {
   ready?(): void
   /** The connection was lost. */
   lost?(): void
+  /** The server refuses the account to subscribe; it is tried again every few seconds. */
+  refused?(error: StoreError): void
 }
 
 /** How often the server is asked whether it is still there; a frozen one keeps its socket open. */
@@ -25,6 +29,8 @@ export class Messages {
   readonly #client: RedisClient
   readonly #options: ConnectionOptions
   readonly #channels = new Map<string, Set<Required<Subscriber>>>()
+  /** Channels that the server has refused. */
+  readonly #refused = new Set<string>()
   readonly #deadlines: Deadlines
   #connection: SubscriberConnection | undefined
   #isReady = false
@@ -45,6 +51,7 @@ export class Messages {
       message: (text) => subscriber.message(text),
       ready: () => subscriber.ready?.(),
       lost: () => subscriber.lost?.(),
+      refused: (error) => subscriber.refused?.(error),
     }
     const others = this.#channels.get(channel)
     if (others === undefined) this.#channels.set(channel, new Set([own]))
@@ -89,11 +96,15 @@ export class Messages {
   ): Promise<void> {
     try {
       await connection.subscribe(channel)
-    } catch {
-      // A lost connection comes back and then calls `#ready`; a refusal (permissions) is tried again with the next
-      // connection.
+    } catch (error) {
+      // A lost connection comes back and then calls `#ready`.
+      const failure = redisFailure(error)
+      if (failure.kind !== 'auth') return
+      this.#refused.add(channel)
+      for (const each of subscribers) each.refused(failure)
       return
     }
+    this.#refused.delete(channel)
     if (connection !== this.#connection || !this.#isReady) return
     const present = this.#channels.get(channel)
     for (const each of subscribers) if (present?.has(each)) each.ready()
@@ -103,6 +114,7 @@ export class Messages {
     const subscribers = this.#channels.get(channel)
     if (!subscribers?.delete(subscriber) || subscribers.size > 0) return
     this.#channels.delete(channel)
+    this.#refused.delete(channel)
     if (this.#channels.size === 0) this.#end()
     else if (this.#isReady) this.#connection?.unsubscribe(channel).catch(() => {})
   }
@@ -135,7 +147,13 @@ export class Messages {
     if (connection !== this.#connection) return
     this.#wasReady = this.#isReady
     if (!isAlive) connection.reconnect()
+    else if (this.#isReady) this.#joinRefused(connection)
     this.#pingLater()
+  }
+
+  /** The account may have been given the right meanwhile. */
+  #joinRefused(connection: SubscriberConnection): void {
+    for (const channel of this.#refused) void this.#join(connection, channel, [...(this.#channels.get(channel) ?? [])])
   }
 
   async #isAnswering(connection: SubscriberConnection): Promise<boolean> {

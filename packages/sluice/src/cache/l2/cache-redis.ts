@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError } from '../../core/errors.ts'
 import type { MsgpackReader } from '../../redis/msgpack.ts'
+import { missingRight } from '../../redis/missing-right.ts'
 import type { Redis } from '../../redis/redis.ts'
 import type { ReadCall } from '../../redis/runner/read-call.ts'
 import type { ScriptCall } from '../../redis/runner/script-call.ts'
@@ -87,9 +88,10 @@ export class CacheRedis {
 
   /** Whether Redis answers now. */
   isReachable(withinMs: number): Promise<boolean> {
+    // A server that refuses the account is there.
     return this.command(['PING'], withinMs).then(
       () => true,
-      () => false,
+      (error) => missingRight(error) !== undefined,
     )
   }
 

@@ -35,6 +35,8 @@ export class L2 {
   readonly #isAnswering: HealthQuestion<boolean>
   readonly #unsent = new UnsentInvalidations()
   #closed = false
+  /** Why messages are refused. */
+  #refusal: unknown
   readonly log: LogFollower
   readonly fills: FillWaiters
 
@@ -51,7 +53,11 @@ export class L2 {
     this.#unsubscribe = link.log.subscribe({
       invalidated: (message) => this.#received(message),
       filled: (key) => this.fills.wake(key),
+      refused: (error) => {
+        this.#refusal = error
+      },
       interrupted: () => {
+        this.#refusal = undefined
         this.log.interrupted()
         this.fills.wakeAll()
       },
@@ -188,6 +194,12 @@ export class L2 {
     if (right !== undefined) return [right]
     if (!isAnswering) return ['Redis does not answer.']
     return this.isDown ? ['Redis answers, and is used again after the next probe.'] : []
+  }
+
+  /** Without messages, invalidations by others are noticed with the next proof. */
+  warnings(): string[] {
+    const right = missingRight(this.#refusal)
+    return right === undefined ? [] : [right]
   }
 
   async close(): Promise<void> {

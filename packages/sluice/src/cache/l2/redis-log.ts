@@ -23,6 +23,8 @@ export interface LogSubscriber {
   filled(key: string): void
   /** Messages may have been lost. */
   interrupted(): void
+  /** This process receives no messages: its account lacks the right. */
+  refused(error: unknown): void
 }
 
 /** The log of invalidations in Redis, and the messages about it. */
@@ -74,6 +76,7 @@ export class RedisLog {
         }
       },
       ready: () => subscriber.interrupted(),
+      refused: (error) => subscriber.refused(error),
     })
   }
 
