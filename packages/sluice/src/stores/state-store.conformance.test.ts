@@ -23,7 +23,7 @@ function mapStore(values: Map<string, string>, nowUs: () => number): Store {
 
 storeConformance(framework, {
   name: 'a store on a map',
-  abilities: ['lossMark'],
+  abilities: ['keepsDeadlines', 'lossMark'],
   start: async () => {
     const clock = virtualClock()
     const store = mapStore(new Map(), () => clock.now())
@@ -35,12 +35,68 @@ storeConformance(framework, {
   name: 'a store on a map that says it knows only windows, without holds',
   algorithms: ['fixed-window', 'calendar'],
   holds: false,
-  abilities: ['lossMark'],
+  abilities: ['keepsDeadlines', 'lossMark'],
   start: async () => {
     const clock = virtualClock()
     const store = mapStore(new Map(), () => clock.now())
     return { store, advance: (ms) => clock.advance(ms), stop: async () => {} }
   },
+})
+
+/** A store whose transactions take so long, and an ask of one key. */
+function slowStore(ms: number) {
+  const clock = virtualClock()
+  const rule = compilePolicy({ service: 's', rules: [{ name: 'r', limits: { rph: 5 } }] }).rules[0]!
+  const charges = [{ rule, subject: 'a', limits: rule.limitsFor('a', undefined, 0), cost: 1 }]
+  const store = stateStore({
+    name: 'slow',
+    clock,
+    async transact(keys, decideOn) {
+      await new Promise<void>((resolve) => clock.setTimeout(resolve, ms))
+      decideOn(
+        keys.map(() => undefined),
+        clock.now(),
+      )
+    },
+  })
+  const kind = (ask: Promise<unknown>): Promise<string> =>
+    ask.then(
+      () => 'decided',
+      (error) => error.kind,
+    )
+  const takes = (count: number, withinMs: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        kind(Promise.resolve(store.decide({ kind: 'take', charges, copies: 1, hold: undefined }, withinMs))),
+      ),
+    )
+  return { clock, takes }
+}
+
+const counts = (kinds: readonly string[]): Record<string, number> =>
+  Object.fromEntries([...new Set(kinds)].map((kind) => [kind, kinds.filter((each) => each === kind).length]))
+
+test('more than can be decided in time is an overload of this process, not a failure of the store', async () => {
+  const { clock, takes } = slowStore(50)
+  const taken = takes(4000, 225)
+  await clock.advance(400)
+  expect(counts(await taken)).toEqual({ decided: 2000, overload: 2000 })
+})
+
+test('a database that does not answer has failed, also for what waits behind', async () => {
+  const { clock, takes } = slowStore(10_000)
+  const taken = takes(4000, 225)
+  await clock.advance(400)
+  expect(counts(await taken)).toEqual({ timeout: 4000 })
+})
+
+test('a process that was late itself does not blame the database', async () => {
+  const { clock, takes } = slowStore(10)
+  const taken = takes(10, 200)
+  await Promise.resolve()
+  clock.tick(500)
+  await clock.advance(100)
+  expect(counts(await taken)).toEqual({ overload: 10 })
 })
 
 test('an ask that waited for others until its deadline charges nothing', async () => {

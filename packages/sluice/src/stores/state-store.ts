@@ -5,7 +5,10 @@ import type { Answer, Ask, Charge } from '../core/engine/ask.ts'
 import { decide, setEndUs } from '../core/engine/engine.ts'
 import { packState, unpackState } from '../core/engine/pack-state.ts'
 import { StoreError } from '../core/errors.ts'
+import { overloaded } from '../redis/runner/late-call.ts'
+import { Deadlines } from '../runtime/deadlines.ts'
 import { runInMicrotask } from '../runtime/microtask.ts'
+import { OwnLateness } from '../runtime/own-lateness.ts'
 import { SingleFlight } from '../runtime/single-flight.ts'
 import { systemClock } from '../runtime/system-clock.ts'
 import type { Store, StoreAbilities, StoreHealth } from './store.ts'
@@ -63,14 +66,25 @@ export function stateStore(options: StateStoreOptions): Store {
 interface Pending {
   readonly ask: Ask
   readonly keys: readonly string[]
+  readonly askedMs: number
   /** Until when somebody waits for it, by the monotonic clock. */
   readonly endMs: number
+  /** How late this process had been until it was asked. */
+  readonly lateMs: number
+  /** When its transaction began; `Infinity` before that. */
+  sentMs: number
+  hasEnded: boolean
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Most transactions at once, and most keys of one. */
-const [maxTransactions, maxKeys] = [4, 500]
+/**
+ * Most transactions at once, and most keys and asks of one: with more, all of them would be late together, and a
+ * database that is well would look as if it did not answer.
+ */
+const [maxTransactions, maxKeys, maxAsks] = [4, 500, 500]
+/** Most asks that wait. More cannot be decided in time, and to look through them would make all others late. */
+const maxWaiting = 20_000
 
 /** No counter begins so. */
 const markKey = '#mark'
@@ -79,10 +93,19 @@ const dayUs = 86_400_000_000
 
 class StateStore implements Store {
   readonly name: string
-  readonly abilities: StoreAbilities = { lossMark: { shardOf: () => 0, read: (_, withinMs) => this.#mark(withinMs) } }
+  readonly abilities: StoreAbilities = {
+    keepsDeadlines: true,
+    lossMark: { shardOf: () => 0, read: (_, withinMs) => this.#mark(withinMs) },
+  }
   readonly #marks = new SingleFlight<string, number>()
   readonly #options: StateStoreOptions
   readonly #clock: Clock
+  readonly #deadlines: Deadlines
+  readonly #lateness: OwnLateness
+  /** How many asks have not been answered. */
+  #open = 0
+  /** When each transaction that runs began, the oldest first. */
+  readonly #begun = new Set<{ readonly atMs: number }>()
   #waiting: Pending[] = []
   /** The keys of the transactions that run. */
   readonly #busy = new Set<string>()
@@ -95,14 +118,36 @@ class StateStore implements Store {
     this.name = options.name
     this.#options = options
     this.#clock = options.clock ?? systemClock()
+    this.#deadlines = new Deadlines(this.#clock)
+    this.#lateness = new OwnLateness(this.#clock)
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
     if (this.#closed) return Promise.reject(this.#closedError())
+    if (this.#waiting.length >= maxWaiting) return Promise.reject(overloaded())
     const keys = ask.charges.map(({ rule, subject }) => rule.prefix + subject)
-    const endMs = this.#clock.monotonic() + withinMs
+    const askedMs = this.#clock.monotonic()
+    const endMs = askedMs + withinMs
+    if (this.#open === 0) this.#lateness.start()
+    this.#open += 1
     const decided = new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ ask, keys, endMs, resolve, reject })
+      const deadline = this.#deadlines.add(endMs, () => pending.reject(this.#whyLate(pending)))
+      const ending = <Value>(settle: (value: Value) => void) => {
+        return (value: Value): void => {
+          if (pending.hasEnded) return
+          pending.hasEnded = true
+          deadline.cancel()
+          this.#open -= 1
+          if (this.#open === 0) this.#lateness.stop()
+          settle(value)
+        }
+      }
+      const pending: Pending = {
+        ...{ ask, keys, askedMs, endMs, lateMs: this.#lateness.ms, sentMs: Infinity, hasEnded: false },
+        resolve: ending(resolve),
+        reject: ending(reject),
+      }
+      this.#waiting.push(pending)
     })
     this.#schedule()
     return decided
@@ -143,6 +188,7 @@ class StateStore implements Store {
         this.#whenIdle = resolve
       })
     }
+    this.#deadlines.close()
     await this.#options.close?.()
   }
 
@@ -165,9 +211,12 @@ class StateStore implements Store {
   #nextBatch(): Pending[] {
     const [batch, later]: [Pending[], Pending[]] = [[], []]
     const [own, skipped] = [new Set<string>(), new Set(this.#busy)]
-    for (const pending of this.#waiting) {
+    let p = 0
+    for (; p < this.#waiting.length && own.size < maxKeys && batch.length < maxAsks; p++) {
+      const pending = this.#waiting[p]!
       const { keys } = pending
-      if (own.size >= maxKeys || keys.some((key) => skipped.has(key))) {
+      if (pending.hasEnded) continue
+      if (keys.some((key) => skipped.has(key))) {
         later.push(pending)
         for (const key of keys) skipped.add(key)
       } else {
@@ -175,7 +224,7 @@ class StateStore implements Store {
         for (const key of keys) own.add(key)
       }
     }
-    this.#waiting = later
+    this.#waiting = later.concat(this.#waiting.slice(p))
     return batch
   }
 
@@ -183,7 +232,11 @@ class StateStore implements Store {
     const keys = [...new Set(batch.flatMap((pending) => pending.keys))]
     this.#running += 1
     for (const key of keys) this.#busy.add(key)
+    const begun = { atMs: this.#clock.monotonic() }
+    this.#begun.add(begun)
+    for (const pending of batch) pending.sentMs = begun.atMs
     await this.#transact(batch, keys)
+    this.#begun.delete(begun)
     this.#running -= 1
     for (const key of keys) this.#busy.delete(key)
     this.#schedule()
@@ -222,9 +275,19 @@ class StateStore implements Store {
   }
 
   /** Nobody waits for what is late any more, so nothing must be charged. */
-  #checkTime({ endMs }: Pending): void {
-    if (this.#clock.monotonic() >= endMs)
-      throw new StoreError('timeout', `The store ${this.name} was busy until the deadline.`)
+  #checkTime(pending: Pending): void {
+    if (pending.hasEnded || this.#clock.monotonic() >= pending.endMs) throw this.#whyLate(pending)
+  }
+
+  /** That an ask waited in this process, or that the process itself was late, says nothing against the database. */
+  #whyLate({ askedMs, endMs, lateMs, sentMs }: Pending): StoreError {
+    const nowMs = this.#clock.monotonic()
+    const mostMs = (endMs - askedMs) / 2
+    const [oldest] = this.#begun
+    const owedMs = oldest === undefined ? 0 : nowMs - oldest.atMs
+    const isKept = Math.min(sentMs, nowMs) - askedMs >= mostMs && owedMs < mostMs
+    if (isKept || this.#lateness.ms - lateMs >= mostMs) return overloaded()
+    return new StoreError('timeout', `The store ${this.name} did not answer before the deadline.`)
   }
 }
 

@@ -18,7 +18,7 @@ storeConformance(
   { afterAll, beforeAll, describe, it },
   {
     name: 'postgresStore',
-    abilities: ['lossMark'],
+    abilities: ['keepsDeadlines', 'lossMark'],
     start: async () => {
       const server = await startPostgres()
       const pool = poolOf(server)
