@@ -1,4 +1,4 @@
-import { checkFunction, checkOptionNames, optionNames, withoutUndefined } from '../../core/check-options.ts'
+import { checkFunction, checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { couldBeAny, isStrange, pathSpellings } from '../../policy/selector/path-spellings.ts'
@@ -25,12 +25,6 @@ export interface SkipOptions<Request> {
 /** Whether a request passes without a decision, or is one that only rules that name its path decide on. */
 export type Skips<Request> = (request: Request, view: RequestView) => boolean | 'preflight'
 
-const defaults = Object.freeze({
-  preflight: true,
-  paths: ['/health', '/healthz', '/livez', '/readyz'] as readonly string[],
-  methods: [] as readonly string[],
-})
-
 const names = optionNames<SkipOptions<never>>({ preflight: true, paths: true, methods: true, when: true })
 
 /** Resolves the skip lists once. */
@@ -39,16 +33,12 @@ export function skips<Request>(options: SkipOptions<Request> = {}): Skips<Reques
   checkFunction('skip.when', options.when)
   // Of others it shows only when they are called.
   if (options.when?.constructor.name === 'AsyncFunction')
-    throw invalidOption(
-      'skip.when',
-      options.when,
-      'use one that answers at once, by what a handler before has found out',
-    )
-  const { preflight, paths, methods, when } = { ...defaults, ...withoutUndefined(options) }
+    throw invalidOption('skip.when', options.when, 'use one that answers at once')
+  const { preflight = true, methods = [], when, paths = ['/health', '/healthz', '/livez', '/readyz'] } = options
   if (!Array.isArray(paths)) throw invalidOption('skip.paths', paths, 'use a list such as ["/healthz", "/static/*"]')
   for (const path of paths) {
     if (typeof path !== 'string' || !path.startsWith('/')) {
-      throw invalidOption('skip.paths', path, 'use paths such as "/healthz" or "/static/*"')
+      throw invalidOption('skip.paths', path, 'begin it with a slash')
     }
   }
   if (!Array.isArray(methods)) throw invalidOption('skip.methods', methods, 'use a list such as ["HEAD"]')

@@ -29,8 +29,8 @@ export function clientAddress(options: IdentityOptions = {}): ClientAddress {
   const identify = identity(options, () => {
     left = 0
     warnOfDisagreement(
-      'Forwarded and X-Forwarded-For of a trusted proxy name different clients, so neither is believed and such requests share the ' +
-        "proxy's bucket; name the header that your proxies write with identity.forwardedBy.",
+      "Forwarded and X-Forwarded-For of a trusted proxy name different clients, so such requests share the proxy's bucket; " +
+        'name the header that your proxies write in identity.forwardedBy.',
     )
   })
   const trusts = (options.trustedProxies?.length ?? 0) > 0
@@ -51,7 +51,7 @@ export function clientAddress(options: IdentityOptions = {}): ClientAddress {
     if (left > 0 && !(trusts && isTrusted(peer))) lookForForwarding(view, peer)
     if (address !== undefined) return address
     warnOfNone(
-      'A rule reads the address of clients, but a request has none: a Unix socket, a connection that is gone, or a runtime that does not tell. ' +
+      'A rule reads the address of clients, but a request has none: a Unix socket, or a connection that is gone. ' +
         `Such requests share the bucket "${unknownAddress}".`,
     )
     return unknownAddress

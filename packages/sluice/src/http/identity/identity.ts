@@ -1,5 +1,5 @@
 import { type Address, type Block, formatAddress, groupMask, parseAddress, parseBlock } from '../../core/address.ts'
-import { checkOptionNames, optionNames, withoutUndefined } from '../../core/check-options.ts'
+import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { invalidOption } from '../../core/errors.ts'
 import type { RequestView } from '../../policy/request-view.ts'
 import { forOf, fromTheRight } from './forwarded.ts'
@@ -20,7 +20,6 @@ export interface IdentityOptions {
 /** Returns a client's address in its canonical spelling. */
 export type Identify = (socketAddress: string | undefined, headers: RequestView['headers']) => string | undefined
 
-const defaults = Object.freeze({ trustedProxies: [] as readonly string[], forwardedBy: 'either', ipv6Prefix: 64 })
 const names = optionNames<IdentityOptions>({ trustedProxies: true, forwardedBy: true, ipv6Prefix: true })
 const knownAddresses = 4096
 
@@ -34,7 +33,7 @@ const knownAddresses = 4096
  */
 export function identity(options: IdentityOptions = {}, onDisagreement?: () => void): Identify {
   checkOptionNames('identity', options, names)
-  const { trustedProxies, forwardedBy, ipv6Prefix } = { ...defaults, ...withoutUndefined(options) }
+  const { trustedProxies = [], forwardedBy = 'either', ipv6Prefix = 64 } = options
   if (!Number.isInteger(ipv6Prefix) || ipv6Prefix < 1 || ipv6Prefix > 128) {
     throw invalidOption('identity.ipv6Prefix', ipv6Prefix, 'use a whole number of bits from 1 to 128')
   }
