@@ -31,7 +31,7 @@ export function TopKeys({ stats, isOther = false }: { readonly stats: Stats; rea
     complete ? `No key was ${was} in the last two minutes.` : 'Not known: what processes report cannot be read now.'
   const top = (of: 'hottest' | 'mostDenied') =>
     rules
-      .flatMap((rule) => rule[of])
+      .flatMap((rule) => rule[of].map((each) => ({ ...each, rule: rule.rule })))
       .sort((a, b) => b.count - b.error - (a.count - a.error))
       .slice(0, shown)
   return (

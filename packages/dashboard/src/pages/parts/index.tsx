@@ -126,6 +126,7 @@ function GroupPanel(props: {
             id: 'trend',
             title: 'Trend',
             wideOnly: true,
+            narrow: true,
             cell: ({ course }: SeenRow) => (
               <span title={`${trend}, while this page is open`}>
                 <Sparkline values={course} width={72} height={22} />

@@ -151,6 +151,24 @@ describe('what was seen', () => {
   })
 })
 
+test('parts with the same name in one process have a row each, with figures of their own', () => {
+  const seen = new SeenParts()
+  const look = (first: number, second: number, atMs: number): void => {
+    const parts = [first, second].map((hits) => ({
+      kind: 'cache',
+      name: '',
+      stats: { hits: { memory: hits }, misses: 100 },
+    }))
+    seen.update(rowsOf([replica(parts)]), atMs)
+  }
+  look(0, 1000, 0)
+  look(100, 1300, 2000)
+  expect(seen.rows(2000).map(({ recentShare, cells }) => [recentShare, cells[0]])).toEqual([
+    [1, '50%'],
+    [1, '93%'],
+  ])
+})
+
 describe('what goes on', () => {
   const row = (fetchErrors: number, hits: number): PartRow[] => [
     ...rowsOf([replica([{ kind: 'cache', name: 'c', stats: { fetchErrors, hits: { memory: hits }, misses: hits } }])]),
@@ -166,6 +184,10 @@ describe('what goes on', () => {
       isKnown: true,
       course: [undefined, 0.5],
     })
+    // The part was made anew, and counts from zero.
+    seen.update(row(2, 1), 3000)
+    expect(seen.rows(3000)[0]).toMatchObject({ state: { kind: 'warn', text: '2 fetch errors in the last minute' } })
+    seen.update(row(460, 10), 3500)
     for (let atMs = 4000; atMs <= 70_000; atMs += 2000) seen.update(row(460, 10), atMs)
     expect(seen.rows(70_000)[0]).toMatchObject({ state: { kind: 'good' }, isKnown: true })
     expect(seen.rows(70_000)[0]!.course.length).toBeLessThanOrEqual(60)

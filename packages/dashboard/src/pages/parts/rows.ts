@@ -63,6 +63,7 @@ const readers: Readonly<
 
 /** The rows of all processes. The limiter's own figures are on the overview. */
 export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
+  const ids = new Map<string, number>()
   return replicas.flatMap(({ replica, host, pid, ageMs, parts }) =>
     parts
       .filter(({ kind }) => kind !== 'limiter')
@@ -75,7 +76,11 @@ export function rowsOf(replicas: readonly Replica[]): readonly PartRow[] {
         )
         return (listed as Stats[]).map((each, i) => {
           const found = read(group === 'others' ? `${kind} ${name}`.trim() : name, each)
-          const id = `${replica} ${kind} ${name} ${found.name} ${listed.length > 1 ? i : ''}`
+          // Parts that were given no name have the same one.
+          const named = `${replica} ${kind} ${name} ${found.name} ${listed.length > 1 ? i : ''}`
+          const same = ids.get(named) ?? 0
+          ids.set(named, same + 1)
+          const id = same === 0 ? named : `${named} ${same}`
           const item = Array.isArray(stats) ? { item: text(each.key) } : {}
           const offers = item.item === '' ? [] : actions.filter((action) => isUseful(action, kind, each))
           const target = { kind, name, ...item }

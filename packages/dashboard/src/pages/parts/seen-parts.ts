@@ -42,7 +42,9 @@ export class SeenParts {
       // A process that restarted counts from zero.
       if (row.counts && last && row.counts.whole < last.whole) samples.length = 0
       if (row.counts) samples.push({ atMs: nowMs, ...row.counts })
-      const errors = [...(former?.errors ?? []), { atMs: nowMs, count: row.errors?.count ?? 0 }]
+      const count = row.errors?.count ?? 0
+      const isRestarted = count < (former?.errors.at(-1)?.count ?? 0)
+      const errors = [...(isRestarted ? [{ atMs: nowMs, count: 0 }] : (former?.errors ?? [])), { atMs: nowMs, count }]
       const [before, now] = samples.slice(-2)
       const calls = now && before ? now.whole - before.whole : 0
       const share = calls > 0 ? (now!.part - before!.part) / calls : undefined

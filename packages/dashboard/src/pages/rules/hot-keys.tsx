@@ -1,7 +1,7 @@
 import type { HotKey } from '../../api/shapes.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/states.tsx'
-import { keyParts } from '../../format/key.ts'
+import { keyParts, visible } from '../../format/key.ts'
 import { formatNumber } from '../../format/number.ts'
 import { linkTo } from '../../hooks/router.ts'
 
@@ -13,7 +13,8 @@ const fewKeys = 5
  * shown, and keys with none are left out.
  */
 export function HotKeys(props: {
-  readonly keys: readonly HotKey[]
+  /** With the rule of each, where they are of several. */
+  readonly keys: readonly (HotKey & { readonly rule?: string })[]
   readonly empty: string
   readonly kind?: 'deny' | 'allow'
   /** The page of a key is only of this daemon's own service. */
@@ -27,7 +28,7 @@ export function HotKeys(props: {
   const most = above[0]!.least
   return (
     <ul class="hot-keys">
-      {above.map(({ key, least, count }) => (
+      {above.map(({ key, rule, least, count }) => (
         <li key={key}>
           <span class="hot-key-name">
             {isOther ? (
@@ -37,6 +38,7 @@ export function HotKeys(props: {
                 {keyParts(key) || key}
               </a>
             )}
+            {rule !== undefined && <span class="soft small hot-key-rule">{visible(rule)}</span>}
             <CopyButton text={key} what="the key" />
           </span>
           <span class={`meter ${kind === 'deny' ? 'meter-full' : ''}`} aria-hidden="true">
@@ -64,7 +66,7 @@ export function outstanding<Key extends { readonly least: number }>(
   return keys.length - above.length <= fewKeys ? { above: keys, tied: undefined } : { above, tied: last }
 }
 
-function certain(keys: readonly HotKey[]): (HotKey & { readonly least: number })[] {
+function certain<Key extends HotKey>(keys: readonly Key[]): (Key & { readonly least: number })[] {
   return keys
     .map((each) => ({ ...each, least: each.count - each.error }))
     .filter(({ least }) => least > 0)
