@@ -120,7 +120,7 @@ export interface UpstreamStats {
   readonly retries: number
   /** Time waited for grants, over the last thousand of them. */
   readonly waitMs: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** Calls granted per second, over the last ten seconds. */
+  /** Calls granted per second, over the last ten seconds, or since it began where that is less. */
   readonly ratePerSecond: number
 }
 

@@ -16,9 +16,14 @@ export class UpstreamCounts {
   readonly refused: Record<string, number> = {}
   readonly responses: Record<string, number> = {}
   readonly failures: Record<string, number> = {}
+  readonly #begunMs: number
   readonly #waits: number[] = []
   /** Grants by second, for the rate. The last one is the current second. */
   readonly #seconds: { readonly second: number; count: number }[] = []
+
+  constructor(begunMs: number) {
+    this.#begunMs = begunMs
+  }
 
   /** A call was granted at this time, by the monotonic clock. */
   grantedAfter(waitMs: number, atMs: number): void {
@@ -38,12 +43,12 @@ export class UpstreamCounts {
     counts[key] = (counts[key] ?? 0) + 1
   }
 
-  /** Over whole seconds only: the current one is not complete. */
+  /** Over whole seconds only: the current one is not complete. In the first ten, over the time since it began. */
   rate(nowMs: number): number {
     const now = secondOf(nowMs)
     let sum = 0
     for (const { second, count } of this.#seconds) if (second < now && second >= now - rateSeconds) sum += count
-    return sum / rateSeconds
+    return sum / Math.min(rateSeconds, Math.max(1, now - this.#begunMs / 1000))
   }
 
   waits(): UpstreamStats['waitMs'] {
@@ -62,12 +67,13 @@ function secondOf(ms: number): number {
  * has are only made for listeners.
  */
 export class UpstreamReports {
-  readonly counts: UpstreamCounts = new UpstreamCounts()
+  readonly counts: UpstreamCounts
   readonly #upstream: string
   readonly #events: Emitter<EgressEvents>
   readonly #clock: Clock
 
   constructor(upstream: string, events: Emitter<EgressEvents>, clock: Clock) {
+    this.counts = new UpstreamCounts(clock.monotonic())
     this.#upstream = upstream
     this.#events = events
     this.#clock = clock

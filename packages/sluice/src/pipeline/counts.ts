@@ -11,7 +11,11 @@ export class Counts {
   failures = 0
   buffered = 0
   mostBuffered = 0
-  readonly #rate: Rate = new Rate()
+  readonly #rate: Rate
+
+  constructor(nowMs: number) {
+    this.#rate = new Rate(nowMs)
+  }
 
   /** So many more records are in memory, or fewer. */
   buffer(records: number): void {

@@ -44,7 +44,7 @@ export async function createPipeline<T = unknown>(options: PipelineOptions<T>): 
   checkPositions(options, source, execution)
   if (limiter && rate) await checkRate(limiter, rate as never)
   const events = new Emitter<PipelineEvents>(pipelineEventNames)
-  const counts = new Counts()
+  const counts = new Counts(clock.monotonic())
   const endReport = reportPart(undefined, { kind: 'pipeline', name, stats: () => pipeline.stats() })
   const pipeline: RunningPipeline = new RunningPipeline({
     ...{ name, source, steps, execution, leaseMs, stallMs, counts, events, clock, random },

@@ -7,11 +7,13 @@ import { Rate } from './rate.ts'
 export class Counts {
   readonly all = { stored: 0, sent: 0, duplicates: 0, refused: 0, rejected: 0, lost: 0, dropped: 0 }
   storedBytes = 0
-  readonly inRate: Rate = new Rate()
-  readonly outRate: Rate = new Rate()
+  readonly inRate: Rate
+  readonly outRate: Rate
 
   constructor(events: Emitter<ShipperEvents>, clock: Clock) {
     const { all } = this
+    this.inRate = new Rate(clock.monotonic())
+    this.outRate = new Rate(clock.monotonic())
     for (const name of ['stored', 'refused', 'lost', 'dropped'] as const)
       events.on(name, ({ events: count }) => {
         all[name] += count

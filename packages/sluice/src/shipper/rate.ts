@@ -1,9 +1,17 @@
 const windowMs = 10_000
+/** Events of a shorter time make no rate: the first one is not a million per second. */
+const leastMs = 1000
 
-/** Events per second over about the last ten seconds. */
+/** Events per second over about the last ten seconds, or since it began, by a clock that never goes back. */
 export class Rate {
+  readonly #begunMs: number
   #weight = 0
-  #atMs = 0
+  #atMs: number
+
+  constructor(nowMs: number) {
+    this.#begunMs = nowMs
+    this.#atMs = nowMs
+  }
 
   add(events: number, nowMs: number): void {
     this.#decay(nowMs)
@@ -12,7 +20,8 @@ export class Rate {
 
   perSecond(nowMs: number): number {
     this.#decay(nowMs)
-    return this.#weight / (windowMs / 1000)
+    const seenMs = Math.max(leastMs, nowMs - this.#begunMs)
+    return this.#weight / ((windowMs / 1000) * (1 - Math.exp(-seenMs / windowMs)))
   }
 
   #decay(nowMs: number): void {
