@@ -72,8 +72,6 @@ async function makeLimiter(options: LimiterOptions): Promise<Limiter> {
     service: live.current.service,
     stats: () => limiter.stats(),
   })
-  // What is reported is counted from the start.
-  if (options.redis !== undefined) limiter.stats()
   return limiter
 }
 

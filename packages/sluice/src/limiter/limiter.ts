@@ -217,8 +217,9 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   /** Gives leases back, ends timers and closes what Sluice opened. */
   close(options?: CloseOptions): Promise<void>
   /**
-   * How it stands and what it decided. Counting begins with the first call. Of more than 400 decisions between two
-   * calls, one of every 32 is counted and stands for all; which one is random.
+   * How it stands and what it decided. Counting begins with the first call, or with the limiter where its Redis handle
+   * reports it. Of more than 400 decisions between two calls, one of every 32 is counted and stands for all; which one
+   * is random.
    */
   stats(): LimiterStats
   /** How many wait now. */

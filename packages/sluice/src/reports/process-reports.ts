@@ -32,6 +32,8 @@ export class ProcessReports {
   /** Reports a part until the returned function is called. */
   add(part: ReportPart): () => Promise<void> {
     this.#parts.add(part)
+    // A part that counts only for those who look at it counts from the start.
+    part.stats()
     this.#running ??= this.#start()
     return async () => {
       this.#parts.delete(part)

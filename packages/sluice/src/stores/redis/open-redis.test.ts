@@ -68,6 +68,20 @@ describe('a Redis handle', () => {
     await redis.close()
   })
 
+  test('counts decisions from the start where they are reported, and else only once somebody looks', async () => {
+    const counted = async (reports: boolean): Promise<number> => {
+      const redis = openRedis(client, { reports })
+      const limiter = await createLimiter({ policy, redis })
+      await limiter.take(`counted ${reports}`)
+      const { decisions } = limiter.stats()
+      await limiter.close()
+      await redis.close()
+      return decisions.allowed
+    }
+    expect(await counted(true)).toBe(1)
+    expect(await counted(false)).toBe(0)
+  })
+
   test('reports the parts of the process that need no Redis beside those that do', async () => {
     const redis = openRedis(client, { service: 'collector' })
     const ingest = await createIngest({ accept: () => {}, redis })
