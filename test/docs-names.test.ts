@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { knownVariables } from '../packages/server/src/config/config.ts'
 
 const root = join(import.meta.dirname, '..')
 const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
@@ -16,7 +17,11 @@ const foreign = new Set(['--max-semi-space-size', 'nodeLinker', 'SLUICE_REDIS_UR
 const isCode = (file: string): boolean =>
   /\.(ts|tsx|mjs|js|lua|proto|json|ya?ml|css|html)$|Dockerfile$/.test(file) &&
   !/docs-names\.test\.ts$|package-lock\.json$/.test(file)
-const words = new Set(tracked.filter(isCode).flatMap((file) => read(file).match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []))
+/** The variables of the daemon follow from the names of its options. */
+const words = new Set([
+  ...tracked.filter(isCode).flatMap((file) => read(file).match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? []),
+  ...knownVariables,
+])
 /** Names with hyphens, such as options of commands and headers. */
 const hyphenated = new Set(
   tracked.filter(isCode).flatMap(

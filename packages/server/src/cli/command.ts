@@ -54,6 +54,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Writes a line of the result. */
   line(text?: string): void
+  /** Writes lines of the result, each after the same indent. */
+  lines(texts: readonly string[], indent?: string): void
   /** Writes as is. */
   write(text: string): void
   /** Writes a line beside the result: what is going on, and warnings. */

@@ -67,7 +67,7 @@ export const commands: readonly Command[] = [
       'sluice check llm-gateway/team-tokens/research --class prod',
       'sluice check -X POST --path /v1/analyze -d \'{"tenant_id":"client-corp","language":"en"}\'',
     ],
-    run: async (input, terminal) => (await import('./commands/keys/check.ts')).check(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).check(input, terminal),
   },
   {
     name: 'explain',
@@ -78,7 +78,7 @@ export const commands: readonly Command[] = [
       'sluice explain -X POST --path /v1/analyze -H "x-api-key: k1" --ip 192.0.2.7',
       'sluice explain --path /prices --policy sluice.yaml',
     ],
-    run: async (input, terminal) => (await import('./commands/keys/explain.ts')).explain(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).explain(input, terminal),
   },
   {
     name: 'inspect',
@@ -96,7 +96,7 @@ export const commands: readonly Command[] = [
       'sluice inspect sentiment-service tenant:nike:lang:ja',
       'sluice inspect client-corp/en --rule tenant-language --redis redis://127.0.0.1 --policy sluice.yaml',
     ],
-    run: async (input, terminal) => (await import('./commands/keys/inspect.ts')).inspect(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).inspect(input, terminal),
   },
   {
     name: 'reset',
@@ -106,7 +106,7 @@ export const commands: readonly Command[] = [
     options: { ...ruleOption, ...targetOptions },
     details: [keyNote, targetNote],
     examples: ['sluice reset example/per-user/42'],
-    run: async (input, terminal) => (await import('./commands/keys/reset.ts')).reset(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).reset(input, terminal),
   },
   {
     name: 'block',
@@ -120,7 +120,7 @@ export const commands: readonly Command[] = [
     },
     details: ['All processes that share the store deny the key meanwhile.', keyNote, targetNote],
     examples: ['sluice block example/per-user/42 --for 15m'],
-    run: async (input, terminal) => (await import('./commands/keys/block.ts')).block(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).block(input, terminal),
   },
   {
     name: 'unblock',
@@ -130,7 +130,7 @@ export const commands: readonly Command[] = [
     options: { ...ruleOption, ...targetOptions },
     details: [keyNote, targetNote],
     examples: ['sluice unblock example/per-user/42'],
-    run: async (input, terminal) => (await import('./commands/keys/block.ts')).unblock(input, terminal),
+    run: async (input, terminal) => (await import('./commands/keys/keys.ts')).unblock(input, terminal),
   },
   {
     name: 'top',

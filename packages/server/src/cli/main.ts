@@ -114,6 +114,9 @@ function processTerminal(options: { json: boolean; colour: boolean | undefined }
     },
     env,
     line,
+    lines(texts, indent = '') {
+      for (const text of texts) line(indent + text)
+    },
     write,
     note: (text) => void stderr.write(`${safeLine(text)}\n`),
     noteRaw: (text) => void stderr.write(text),

@@ -1,14 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type CliError, toCliError } from '../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../command.ts'
 import { daemonHttp } from '../target/daemon-http.ts'
 import { rate } from '../terminal/numbers.ts'
 import { safe } from '../terminal/text.ts'
 import { type FrameState, frame } from '../top/frame.ts'
-import { pipelineText } from '../top/pipelines.ts'
 import { readSnapshot } from '../top/read-snapshot.ts'
+import { partText, pipelineListing, upstreamListing } from '../top/reported-parts.ts'
 import { Screen } from '../top/screen.ts'
 import { type Snapshot, type View, viewOf } from '../top/snapshot.ts'
-import { upstreamText } from '../top/upstreams.ts'
 
 /** Watches the keys of a daemon until `q`, Ctrl-C or as often as was asked. */
 export async function top(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -45,11 +45,9 @@ const firstRatesMs = 2200
 class Watch {
   readonly #options: WatchOptions
   readonly #screen: Screen | undefined
-  readonly #ended: Promise<void>
-  #end: () => void = () => {}
+  readonly #stop = new AbortController()
   #sort: FrameState['sort']
   #paused = false
-  #over = false
   /** The last looks; rates of keys are over several, as processes report only every two seconds. */
   readonly #looks: Snapshot[] = []
   #view: View | undefined
@@ -58,17 +56,11 @@ class Watch {
   constructor(options: WatchOptions) {
     this.#options = options
     this.#sort = options.sort
-    this.#ended = new Promise((resolve) => {
-      this.#end = () => {
-        this.#over = true
-        resolve()
-      }
-    })
     this.#screen = options.terminal.live ? new Screen(options.terminal, (key) => this.#press(key)) : undefined
   }
 
   async run(): Promise<ExitCode> {
-    const end = (): void => this.#end()
+    const end = (): void => this.#stop.abort()
     const redraw = (): void => this.#draw()
     process.once('SIGINT', end).once('SIGTERM', end)
     process.stdout.on('resize', redraw)
@@ -78,14 +70,14 @@ class Watch {
     // A screen shows rates as soon as there are any; a line that was printed cannot be corrected.
     if (this.#screen === undefined) {
       await this.#pause(Math.max(firstRatesMs, this.#options.intervalMs))
-      if (!this.#over) await this.#look()
+      if (!this.#stop.signal.aborted) await this.#look()
     }
     this.#screen?.open()
     try {
       this.#draw()
-      for (let looks = 1; looks < this.#options.looks && !this.#over; looks++) {
+      for (let looks = 1; looks < this.#options.looks && !this.#stop.signal.aborted; looks++) {
         await this.#pause()
-        if (this.#over) break
+        if (this.#stop.signal.aborted) break
         if (!this.#paused) await this.#look()
         this.#draw()
       }
@@ -98,20 +90,15 @@ class Watch {
   }
 
   #press(key: string): void {
-    if (key === 'q' || key === '\u0003' || key === '\u0004') this.#end()
+    if (key === 'q' || key === '\u0003' || key === '\u0004') this.#stop.abort()
     if (key === 'p' || key === ' ') this.#paused = !this.#paused
     if (key === 'u') this.#sort = 'used'
     if (key === 'd') this.#sort = 'denied'
-    if (!this.#over) this.#draw()
+    if (!this.#stop.signal.aborted) this.#draw()
   }
 
   async #pause(ms: number = this.#options.intervalMs): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const passed = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms)
-    })
-    await Promise.race([passed, this.#ended])
-    clearTimeout(timer)
+    await sleep(ms, undefined, { signal: this.#stop.signal }).catch(() => {})
   }
 
   async #look(): Promise<void> {
@@ -152,7 +139,10 @@ class Watch {
               .map(({ key, perSecond }) => `${safe(key)} ${rate(perSecond)}/s`)
               .join(', ')}`
       const rates = `${rate(view.allowedPerSecond)}/s allowed, ${rate(view.deniedPerSecond)}/s denied`
-      const calls = [...view.upstreams.map(upstreamText), ...view.pipelines.map(pipelineText)]
+      const calls = [
+        ...view.upstreams.map((each) => partText(upstreamListing, each)),
+        ...view.pipelines.map((each) => partText(pipelineListing, each)),
+      ]
         .map((each) => `  ${each}`)
         .join('')
       terminal.line(

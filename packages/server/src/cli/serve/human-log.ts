@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino'
 import type { Terminal } from '../command.ts'
-import { retryText } from '../show/limits.ts'
+import { retryText } from '../show/decision.ts'
 import { duration } from '../terminal/numbers.ts'
 import { safe } from '../terminal/text.ts'
 

@@ -1,7 +1,7 @@
-import type { Decision } from '../../shapes/decisions.ts'
+import type { Decision, Limit } from '../../shapes/decisions.ts'
+import { bar, count, duration } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
-import { safe } from '../terminal/text.ts'
-import { limitTable, retryText } from './limits.ts'
+import { columns, safe } from '../terminal/text.ts'
 
 const reasons: Readonly<Record<Decision['reason'], string>> = {
   allowed: '',
@@ -39,4 +39,47 @@ export function decisionLines(decision: Decision, style: Style): string[] {
     return `  ${style.faint('shadow')} ${safe(rule)} would have ${allowed ? style.good('allowed') : style.bad('denied')} it`
   })
   return [decisionHead(decision, style), ...limitTable(limits, style).map((line) => `  ${line}`), ...shadow]
+}
+
+/** Limits as lines: how much is left of each, and when it is whole again. */
+export function limitTable(limits: readonly Limit[], style: Style): string[] {
+  const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace, block, share: of }) => {
+    if (block)
+      return [style.bad('blocked'), '', '', style.faint(`for ${duration(windowMs)}`), `until in ${duration(resetMs)}`]
+    const share = amount === 0 ? 0 : Math.max(0, remaining) / (pace?.burst ?? amount)
+    const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
+    const wait =
+      retryAfterMs === null || retryAfterMs > 0
+        ? style.bad(windowMs === 0 && retryAfterMs !== null ? 'passes when one ends' : retryText(retryAfterMs))
+        : resetMs > 0
+          ? `whole again in ${duration(resetMs)}`
+          : style.faint('unused')
+    const per = windowMs === 0 ? 'in flight' : `per ${duration(windowMs)}`
+    return [
+      safe(name),
+      paint(bar(share, 12)),
+      pace ? paceText(pace) : `${count(Math.max(0, remaining))} of ${count(amount)} left${of ? shareText(of) : ''}`,
+      style.faint(per),
+      wait,
+    ]
+  })
+  return columns(rows)
+}
+
+/** Where on its curve a paced limit stands. */
+function paceText({ planned, spent }: NonNullable<Limit['pace']>): string {
+  const ahead = spent - planned
+  const by = ahead === 0 ? 'on plan' : `${count(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`
+  return `${count(spent)} spent, ${count(planned)} planned by now: ${by}`
+}
+
+function shareText({ guaranteed, spent }: NonNullable<Limit['share']>): string {
+  return `; ${count(guaranteed)} guaranteed, ${count(spent)} spent`
+}
+
+/** When to come back, in words. */
+export function retryText(retryAfterMs: number | null): string {
+  return retryAfterMs === null || !Number.isFinite(retryAfterMs)
+    ? 'can never pass'
+    : `passes in ${duration(retryAfterMs)}`
 }

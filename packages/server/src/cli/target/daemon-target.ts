@@ -39,7 +39,6 @@ export function daemonTarget(input: Input): Target {
       const answer = await daemon.json('DELETE', await keyPath(daemon, key, '/v1/blocks/'))
       return (answer as { unblocked: boolean }).unblocked
     },
-    async close() {},
   }
 }
 

@@ -14,8 +14,13 @@ import { openStore } from './open-store.ts'
 import type { NamedKey } from './subject.ts'
 import type { Target } from './target.ts'
 
+/** A target that has something open. */
+interface OpenTarget extends Target {
+  close(): Promise<void>
+}
+
 /** Works on the store itself, by the policy that the services use. */
-export async function directTarget(input: Input, needsStore: boolean): Promise<Target> {
+export async function directTarget(input: Input, needsStore: boolean): Promise<OpenTarget> {
   const place = input.text('policy')
   if (place === undefined)
     throw wrongUse('without a daemon a policy is needed: --policy sluice.yaml', 'it must be the one the services use')
@@ -33,14 +38,14 @@ export async function directTarget(input: Input, needsStore: boolean): Promise<T
     const limiter = await createLimiter({ policy, denyCache: false, ...store })
     opened.push(() => limiter.close())
     const description = redis?.description ?? 'an empty store in memory'
-    return limiterTarget(limiter, policy, description, () => closeAll(opened))
+    return { ...limiterTarget(limiter, policy, description), close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error
   }
 }
 
-function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string, close: () => Promise<void>): Target {
+function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string): Target {
   const ruleOf = ({ service, rule, key }: NamedKey): { rule?: string } => {
     const { service: own } = limiter.policy
     if (service !== undefined && service !== own)
@@ -60,6 +65,5 @@ function limiterTarget(limiter: Limiter, policy: LivePolicy, description: string
     reset: async (key) => limiter.reset(key.key, ruleOf(key)),
     block: async (key, length) => limiter.block(key.key, { ...ruleOf(key), for: length }),
     unblock: async (key) => limiter.unblock(key.key, ruleOf(key)),
-    close,
   }
 }

@@ -24,5 +24,4 @@ export interface Target {
   block(key: NamedKey, length: string): Promise<void>
   /** False when it was not blocked. */
   unblock(key: NamedKey): Promise<boolean>
-  close(): Promise<void>
 }

@@ -1,9 +1,8 @@
 import { bar, count, duration, percentage, rate } from '../terminal/numbers.ts'
 import type { Style } from '../terminal/style.ts'
 import { pad, safe, shorten, widthOf } from '../terminal/text.ts'
-import { pipelineLines } from './pipelines.ts'
+import { partLines, pipelineListing, upstreamListing } from './reported-parts.ts'
 import type { KeyRate, View } from './snapshot.ts'
-import { upstreamLines } from './upstreams.ts'
 
 export interface FrameSize {
   readonly columns: number
@@ -28,8 +27,8 @@ export function frame(view: View | undefined, state: FrameState, size: FrameSize
     headLine(view, state, width, style),
     view === undefined ? style.faint('waiting for the first answer') : totalsLine(view, width, style),
     '',
-    ...withGap(upstreamLines(view?.upstreams ?? [], third, width, style)),
-    ...withGap(pipelineLines(view?.pipelines ?? [], third, width, style)),
+    ...withGap(partLines(upstreamListing, view?.upstreams ?? [], third, width, style)),
+    ...withGap(partLines(pipelineListing, view?.pipelines ?? [], third, width, style)),
   ]
   const foot = [state.trouble === undefined ? footLine(state, style) : style.bad(shorten(safe(state.trouble), width))]
   const room = Math.max(2, size.rows - head.length - foot.length)

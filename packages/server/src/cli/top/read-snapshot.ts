@@ -1,9 +1,8 @@
 import type { HotKey, Stats } from '../../shapes/stats.ts'
 import { outOfReach } from '../cli-error.ts'
 import type { DaemonHttp } from '../target/daemon-http.ts'
-import { pipelinesOf } from './pipelines.ts'
+import { pipelinesOf, upstreamsOf } from './reported-parts.ts'
 import type { Snapshot } from './snapshot.ts'
-import { upstreamsOf } from './upstreams.ts'
 
 /** More keys than are shown, so that one that rises is known from before. */
 const keysPerRule = 100

@@ -1,6 +1,5 @@
 import type { HotKey } from '../../shapes/stats.ts'
-import type { PipelineView } from './pipelines.ts'
-import type { UpstreamView } from './upstreams.ts'
+import type { PipelineView, UpstreamView } from './reported-parts.ts'
 
 /** How a service stood at one moment, all its processes together. */
 export interface Snapshot {

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { styleFor } from '../terminal/style.ts'
 import { widthOf } from '../terminal/text.ts'
 import { frame } from './frame.ts'
-import { pipelinesOf, pipelineText } from './pipelines.ts'
+import { partText, pipelineListing, pipelinesOf, type Replica, upstreamListing, upstreamsOf } from './reported-parts.ts'
 import { type Snapshot, viewOf } from './snapshot.ts'
-import { type Replica, upstreamsOf, upstreamText } from './upstreams.ts'
 
 const snapshot = (
   atMs: number,
@@ -113,7 +112,9 @@ describe('what top shows', () => {
     expect(lines.find((line) => line.includes('vendor'))).toMatch(
       /25 +14 +900 ms +4 +6 +paused for 3 s, 1 without Redis/,
     )
-    expect(upstreamText(upstreams[0]!)).toBe('vendor: 25 grants/s, 14 waiting, paused for 3 s, 1 without Redis')
+    expect(partText(upstreamListing, upstreams[0]!)).toBe(
+      'vendor: 25 grants/s, 14 waiting, paused for 3 s, 1 without Redis',
+    )
     for (const columns of [50, 80, 110]) {
       const small = frame(view, state, { columns, rows: 12 }, styleFor(false))
       expect(small).toHaveLength(12)
@@ -136,7 +137,7 @@ describe('what top shows', () => {
       expect(lines).toHaveLength(12)
       for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
     }
-    expect(pipelineText(pipelines[0]!)).toBe(
+    expect(partText(pipelineListing, pipelines[0]!)).toBe(
       'prices: 150/s, lag 20, 1 failing, 3 rejected, web-1:7 has prices/0 prices/1, web-1:7 has prices/2',
     )
   })

@@ -57,7 +57,7 @@ async function start(config: ServerConfig, terminal: Terminal, signal: AbortSign
       onListening(daemon) {
         const { url, adminUrl, grpcUrl = null, proxyUrl = null, service, policySource, store } = daemon
         if (terminal.json) terminal.result({ url, adminUrl, grpcUrl, proxyUrl, service, policySource, store }, () => {})
-        else if (terminal.live) for (const line of banner(daemon, config, version, terminal.style)) terminal.line(line)
+        else if (terminal.live) terminal.lines(banner(daemon, config, version, terminal.style))
         // A code that signs in must not get into a log.
         else
           terminal.note(

@@ -40,7 +40,7 @@ export async function doctor(input: Input, terminal: Terminal): Promise<ExitCode
   }
   const exitCode = verdict(findings)
   terminal.result({ ok: exitCode === 0, findings }, () => {
-    for (const line of findingLines(findings, terminal.style)) terminal.line(line)
+    terminal.lines(findingLines(findings, terminal.style))
     const bad = findings.filter(({ level }) => level !== 'ok').length
     const { style } = terminal
     terminal.line(

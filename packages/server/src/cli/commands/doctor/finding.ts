@@ -9,17 +9,12 @@ export interface Finding {
 }
 
 export const ok = (about: string, text: string): Finding => ({ about, level: 'ok', text })
-export const warning = (about: string, text: string, mend: string): Finding => ({ about, level: 'warning', text, mend })
-export const problem = (about: string, text: string, mend: string): Finding => ({ about, level: 'problem', text, mend })
-export const notPermitted = (about: string, text: string, mend: string): Finding => ({
-  about,
-  level: 'not-permitted',
-  text,
-  mend,
-})
-export const unreachable = (about: string, text: string, mend: string): Finding => ({
-  about,
-  level: 'out-of-reach',
-  text,
-  mend,
-})
+type Report = (about: string, text: string, mend: string) => Finding
+
+const at =
+  (level: Finding['level']): Report =>
+  (about, text, mend) => ({ about, level, text, mend })
+export const warning: Report = at('warning')
+export const problem: Report = at('problem')
+export const notPermitted: Report = at('not-permitted')
+export const unreachable: Report = at('out-of-reach')

@@ -2,12 +2,57 @@ import { type CompiledPolicy, compilePolicy } from 'sluice/policy'
 import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
 import type { Difference } from '../../../shapes/policy.ts'
-import type { ExitCode, Terminal } from '../../command.ts'
+import { wrongUse } from '../../cli-error.ts'
+import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { safe } from '../../terminal/text.ts'
-import type { PolicyTarget } from './policy-target.ts'
+import { readPlace } from './open-archive.ts'
+import { daemonPolicyTarget, onPolicy, type PolicyTarget } from './policy-target.ts'
+
+/** Checks a policy and puts it in force. */
+export async function policyPush(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const { document } = await readPlace(input.args[0] ?? '')
+  return onPolicy(input, (target) => changePolicy(target, document, input.flag('dry-run'), 'pushed', terminal))
+}
+
+/** Puts a former version in force, as a new revision. */
+export async function policyRollback(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const [text] = input.args
+  if (text !== undefined && !/^\d{1,15}$/.test(text))
+    throw wrongUse(`${JSON.stringify(text)} is no revision; see: sluice policy history`)
+  return onPolicy(input, async (target) => {
+    const revision = text === undefined ? (await target.versions(2))[1]?.revision : Number(text)
+    const document = revision === undefined ? undefined : await target.document(revision)
+    if (document === undefined) {
+      const lacking = text === undefined ? 'there is no former version' : `there is no revision ${text}`
+      throw wrongUse(lacking, 'see: sluice policy history')
+    }
+    return changePolicy(target, document, input.flag('dry-run'), `rolled back to revision ${revision}`, terminal)
+  })
+}
+
+/** Shows how two policies differ; exits with 1 when they do. */
+export async function policyDiff(input: Input, terminal: Terminal): Promise<ExitCode> {
+  const [first = '', second] = input.args
+  const next = await readPlace(second ?? first)
+  const former = second === undefined ? await enforced(input) : await readPlace(first)
+  for (const { document } of [former, next]) compileApart(document)
+  const differences = diffDocuments(documentOf(former.document), documentOf(next.document))
+  const same = differences.length === 0
+  terminal.result({ same, old: former.description, new: next.description, differences }, () => {
+    terminal.line(terminal.style.faint(`${former.description} → ${next.description}`))
+    showDifferences(differences, terminal)
+    if (same) terminal.line('They are the same.')
+  })
+  return same ? 0 : 1
+}
+
+async function enforced(input: Input): Promise<{ document: unknown; description: string }> {
+  const target = daemonPolicyTarget(input)
+  return { document: await target.current(), description: target.description }
+}
 
 /** Puts a document in force after it was checked, or only shows what that would change. */
-export async function changePolicy(
+async function changePolicy(
   target: PolicyTarget,
   document: unknown,
   dryRun: boolean,

@@ -26,7 +26,7 @@ export const policyCommands: readonly Command[] = [
       'OLD and NEW are sources, as in policy validate. Without OLD, NEW is compared with what the daemon enforces. Exits with 1 when they differ.',
     ],
     examples: ['sluice policy diff sluice.yaml', 'sluice policy diff sluice.yaml next.yaml'],
-    run: async (input, terminal) => (await import('./policy-diff.ts')).policyDiff(input, terminal),
+    run: async (input, terminal) => (await import('./change.ts')).policyDiff(input, terminal),
   },
   {
     name: 'policy try',
@@ -82,7 +82,7 @@ export const policyCommands: readonly Command[] = [
       'sluice policy push sluice.yaml',
       'sluice policy push sluice.yaml --policy redis://127.0.0.1/?key=sluice:policy:shop',
     ],
-    run: async (input, terminal) => (await import('./policy-push.ts')).policyPush(input, terminal),
+    run: async (input, terminal) => (await import('./change.ts')).policyPush(input, terminal),
   },
   {
     name: 'policy history',
@@ -107,7 +107,7 @@ export const policyCommands: readonly Command[] = [
     },
     details: ['Without REVISION it is the version before the newest. The rolled-back policy becomes a new revision.'],
     examples: ['sluice policy rollback', 'sluice policy rollback 3 --policy sluice.yaml'],
-    run: async (input, terminal) => (await import('./policy-rollback.ts')).policyRollback(input, terminal),
+    run: async (input, terminal) => (await import('./change.ts')).policyRollback(input, terminal),
   },
   {
     name: 'policy import',

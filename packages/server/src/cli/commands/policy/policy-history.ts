@@ -2,13 +2,12 @@ import { diffDocuments } from '../../../policy/diff-documents.ts'
 import { documentOf } from '../../../policy/rule-changes.ts'
 import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { columns } from '../../terminal/text.ts'
-import { openPolicyTarget } from './policy-target.ts'
+import { onPolicy } from './policy-target.ts'
 
 /** Lists versions, newest first, each with how much it changed. */
 export async function policyHistory(input: Input, terminal: Terminal): Promise<ExitCode> {
   const limit = input.whole('limit', 1) ?? 20
-  const target = await openPolicyTarget(input)
-  try {
+  return onPolicy<ExitCode>(input, async (target) => {
     // One more, so that the oldest one shown can be compared too.
     const versions = await target.versions(limit + 1)
     const documents = await Promise.all(versions.map(({ revision }) => target.document(revision)))
@@ -29,12 +28,10 @@ export async function policyHistory(input: Input, terminal: Terminal): Promise<E
         changes === null ? style.faint('first known') : changes === 1 ? '1 change' : `${changes} changes`,
         v === 0 ? style.good('newest') : '',
       ])
-      for (const line of columns(rows, ['right'])) terminal.line(line)
+      terminal.lines(columns(rows, ['right']))
     })
     return 0
-  } finally {
-    await target.close()
-  }
+  })
 }
 
 function changesSince(before: unknown, after: unknown): number | null {

@@ -13,7 +13,7 @@ import { readKey } from '../../target/subject.ts'
 import { duration } from '../../terminal/numbers.ts'
 import { safe } from '../../terminal/text.ts'
 import { compileApart, showDifferences } from './change.ts'
-import { archiveTarget } from './policy-target.ts'
+import { onSource, type PolicyTarget, sourceNamed } from './policy-target.ts'
 
 interface Change {
   readonly limits: unknown
@@ -30,8 +30,11 @@ const yearMs = 366 * 86_400_000
 /** Gives one key other limits for a while, or removes them. */
 export async function policyOverride(input: Input, terminal: Terminal): Promise<ExitCode> {
   const change = readChange(input)
-  const place = input.given('url') && !input.given('policy') ? undefined : input.text('policy')
-  const changed = place === undefined ? await throughDaemon(input, change) : await onSource(place, input, change)
+  const place = sourceNamed(input)
+  const changed =
+    place === undefined
+      ? await throughDaemon(input, change)
+      : await onSource(place, (target) => atSource(target, input, change))
   const result = { ...changed, limits: change?.limits ?? null, until: change?.until ?? null }
   terminal.result(result, () => {
     const { style } = terminal
@@ -89,32 +92,27 @@ async function throughDaemon(input: Input, change: Change | undefined): Promise<
   return { key, version, differences, revision: revision ?? null }
 }
 
-async function onSource(place: string, input: Input, change: Change | undefined): Promise<Changed> {
-  const target = await archiveTarget(place)
-  try {
-    const before = await target.current()
-    const { policy } = compileApart(before)
-    const named = readKey(input.args[0] ?? '', input.text('rule'))
-    const rule = named.rule ?? (policy.rules.length === 1 ? policy.rules[0]?.name : undefined)
-    if (rule === undefined) throw wrongUse(`the policy has ${policy.rules.length} rules; name one with --rule`)
-    if (named.service !== undefined && named.service !== policy.service)
-      throw wrongUse(`the key is of service ${JSON.stringify(named.service)}; the policy is of ${policy.service}`)
-    const key = encodeKey([policy.service, rule, ...named.key] as ReadKeyPart[])
-    const next = editOverrides(before, rule, named.key, change && { key: named.key, ...change })
-    if (next === undefined) throw wrongUse(`the policy has no rule ${JSON.stringify(rule)} that can be edited`)
-    const differences = diffDocuments(documentOf(before), documentOf(next))
-    if (change === undefined && differences.length === 0)
-      throw new CliError(2, 'not-found', `the policy has no override for ${JSON.stringify(key)}`)
-    const compiled = compileApart(next).policy
-    const subject = key.split('/').slice(2).join('/')
-    if (change !== undefined && compiled.rule(rule)?.overrideFor(subject, Date.now()) !== 'in-force')
-      throw wrongUse(
-        `no request of the rule ${rule} has the key ${JSON.stringify(key)}`,
-        'give the key as sluice top and sluice tail show it: a part with | hash is the hash',
-      )
-    const { revision } = await target.push(next)
-    return { key, version: compiled.version, differences, revision }
-  } finally {
-    await target.close()
-  }
+async function atSource(target: PolicyTarget, input: Input, change: Change | undefined): Promise<Changed> {
+  const before = await target.current()
+  const { policy } = compileApart(before)
+  const named = readKey(input.args[0] ?? '', input.text('rule'))
+  const rule = named.rule ?? (policy.rules.length === 1 ? policy.rules[0]?.name : undefined)
+  if (rule === undefined) throw wrongUse(`the policy has ${policy.rules.length} rules; name one with --rule`)
+  if (named.service !== undefined && named.service !== policy.service)
+    throw wrongUse(`the key is of service ${JSON.stringify(named.service)}; the policy is of ${policy.service}`)
+  const key = encodeKey([policy.service, rule, ...named.key] as ReadKeyPart[])
+  const next = editOverrides(before, rule, named.key, change && { key: named.key, ...change })
+  if (next === undefined) throw wrongUse(`the policy has no rule ${JSON.stringify(rule)} that can be edited`)
+  const differences = diffDocuments(documentOf(before), documentOf(next))
+  if (change === undefined && differences.length === 0)
+    throw new CliError(2, 'not-found', `the policy has no override for ${JSON.stringify(key)}`)
+  const compiled = compileApart(next).policy
+  const subject = key.split('/').slice(2).join('/')
+  if (change !== undefined && compiled.rule(rule)?.overrideFor(subject, Date.now()) !== 'in-force')
+    throw wrongUse(
+      `no request of the rule ${rule} has the key ${JSON.stringify(key)}`,
+      'give the key as sluice top and sluice tail show it: a part with | hash is the hash',
+    )
+  const { revision } = await target.push(next)
+  return { key, version: compiled.version, differences, revision }
 }

@@ -22,13 +22,24 @@ export interface PolicyTarget {
   versions(limit: number): Promise<readonly VersionLine[]>
   /** The document of a revision; undefined when it is not kept. */
   document(revision: number): Promise<unknown>
-  close(): Promise<void>
 }
 
-/** The source that `--policy` names, else the daemon. */
-export async function openPolicyTarget(input: Input): Promise<PolicyTarget> {
-  const place = input.given('url') && !input.given('policy') ? undefined : input.text('policy')
-  return place === undefined ? daemonPolicyTarget(input) : archiveTarget(place)
+/** The source that the options name; undefined for a daemon. */
+export function sourceNamed(input: Input): string | undefined {
+  return input.given('url') && !input.given('policy') ? undefined : input.text('policy')
+}
+
+/** Uses the source that `--policy` names, else the daemon. */
+export async function onPolicy<Result>(input: Input, use: (target: PolicyTarget) => Promise<Result>): Promise<Result> {
+  const place = sourceNamed(input)
+  return place === undefined ? use(daemonPolicyTarget(input)) : onSource(place, use)
+}
+
+/** A document as it is sent: text as YAML, what a database keeps parsed as JSON. */
+export function asBody(document: unknown): { readonly body: string; readonly headers: Record<string, string> } {
+  return typeof document === 'string'
+    ? { body: document, headers: { 'content-type': 'application/yaml' } }
+    : { body: JSON.stringify(document), headers: { 'content-type': 'application/json' } }
 }
 
 /** As many versions as a daemon lists. */
@@ -43,10 +54,7 @@ export function daemonPolicyTarget(input: Input): PolicyTarget {
       return ((await daemon.json('GET', '/v1/policy')) as { document: unknown }).document ?? undefined
     },
     async push(document) {
-      const isText = typeof document === 'string'
-      const headers = { 'content-type': isText ? 'application/yaml' : 'application/json' }
-      const body = isText ? document : JSON.stringify(document)
-      return (await daemon.send('PUT', '/v1/policy', { body, headers })) as { revision: number }
+      return (await daemon.send('PUT', '/v1/policy', asBody(document))) as { revision: number }
     },
     async versions(limit) {
       const { versions } = (await daemon.json('GET', `/v1/policy/versions?limit=${Math.min(limit, mostListed)}`)) as {
@@ -62,29 +70,31 @@ export function daemonPolicyTarget(input: Input): PolicyTarget {
         throw error
       }
     },
-    async close() {},
   }
 }
 
 /** How far back a revision is looked for. */
 const farthest = 1000
 
-/** Works on the source itself. Every replica that follows it takes the change up. */
-export async function archiveTarget(place: string): Promise<PolicyTarget> {
+/** Works on the source itself, and closes it. Every replica that follows it takes a change up. */
+export async function onSource<Result>(place: string, use: (target: PolicyTarget) => Promise<Result>): Promise<Result> {
   const archive = await openArchive(place)
   let known: readonly PolicyVersion[] | undefined
-  return {
-    description: archive.description,
-    current: () => archive.current(),
-    push: async (document) => ({ revision: await archive.push(document) }),
-    async versions(limit) {
-      known = await archive.history(limit)
-      return known.map(({ revision, createdAt }) => ({ revision, createdAt: createdAt.toISOString() }))
-    },
-    async document(revision) {
-      const isIt = (version: PolicyVersion): boolean => version.revision === revision
-      return (known?.find(isIt) ?? (await archive.history(farthest)).find(isIt))?.document
-    },
-    close: () => archive.close(),
+  try {
+    return await use({
+      description: archive.description,
+      current: () => archive.current(),
+      push: async (document) => ({ revision: await archive.push(document) }),
+      async versions(limit) {
+        known = await archive.history(limit)
+        return known.map(({ revision, createdAt }) => ({ revision, createdAt: createdAt.toISOString() }))
+      },
+      async document(revision) {
+        const isIt = (version: PolicyVersion): boolean => version.revision === revision
+        return (known?.find(isIt) ?? (await archive.history(farthest)).find(isIt))?.document
+      },
+    })
+  } finally {
+    await archive.close()
   }
 }

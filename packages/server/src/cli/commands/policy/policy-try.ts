@@ -5,6 +5,7 @@ import { count, countOf, duration } from '../../terminal/numbers.ts'
 import { columns, safe } from '../../terminal/text.ts'
 import { compileApart } from './change.ts'
 import { placeOf, readPlace } from './open-archive.ts'
+import { asBody } from './policy-target.ts'
 
 const shownKeys = 15
 
@@ -12,11 +13,7 @@ const shownKeys = 15
 export async function policyTry(input: Input, terminal: Terminal): Promise<ExitCode> {
   const { document } = await readPlace(placeOf(input))
   compileApart(document)
-  const isText = typeof document === 'string'
-  const outcome = (await daemonHttp(input).send('POST', '/v1/policy/try', {
-    body: isText ? document : JSON.stringify(document),
-    headers: { 'content-type': isText ? 'application/yaml' : 'application/json' },
-  })) as Trial
+  const outcome = (await daemonHttp(input).send('POST', '/v1/policy/try', asBody(document))) as Trial
   terminal.result(outcome, () => show(outcome, terminal))
   return outcome.newlyDenied + outcome.newlyAllowed === 0 ? 0 : 1
 }
@@ -35,27 +32,17 @@ function show(outcome: Trial, terminal: Terminal): void {
     if (tried === running) return style.faint('same')
     return tried > running ? style.bad(`+${count(tried - running)}`) : style.good(`-${count(running - tried)}`)
   }
+  const row = (name: string, { running, tried }: Trial['denied']): string[] => [
+    ...[name, count(running), count(tried), change(running, tried)],
+  ]
+  const touched = rules.filter((rule) => rule.denied.running + rule.denied.tried > 0)
   const rows = [
     ['', 'runs', 'new', ''],
-    ['denied', count(denied.running), count(denied.tried), change(denied.running, denied.tried)],
-    ...rules
-      .filter((rule) => rule.denied.running + rule.denied.tried > 0)
-      .map((each) => [
-        `  by ${safe(each.rule)}`,
-        count(each.denied.running),
-        count(each.denied.tried),
-        change(each.denied.running, each.denied.tried),
-      ]),
-    ...subjects
-      .slice(0, shownKeys)
-      .map((each) => [
-        `  ${style.accent(safe(each.key))}`,
-        count(each.denied.running),
-        count(each.denied.tried),
-        change(each.denied.running, each.denied.tried),
-      ]),
+    row('denied', denied),
+    ...touched.map((each) => row(`  by ${safe(each.rule)}`, each.denied)),
+    ...subjects.slice(0, shownKeys).map((each) => row(`  ${style.accent(safe(each.key))}`, each.denied)),
   ]
-  for (const line of columns(rows, ['left', 'right', 'right', 'right'])) terminal.line(line)
+  terminal.lines(columns(rows, ['left', 'right', 'right', 'right']))
   if (subjectsDenied > shownKeys) terminal.line(style.faint(`  and ${countOf(subjectsDenied - shownKeys, 'more key')}`))
   terminal.line(
     newlyDenied + newlyAllowed === 0

@@ -36,7 +36,7 @@ async function listRejectedEvents(input: Input, terminal: Terminal): Promise<Exi
         `${duration(Date.now() - rejectedAt)} ago`,
         safe(reason),
       ])
-      for (const line of columns([head, ...lines], ['left', 'left', 'left'])) terminal.line(line)
+      terminal.lines(columns([head, ...lines], ['left', 'left', 'left']))
     }
     if (shown.length < total) terminal.line(style.faint(`the first ${count(shown.length)} of ${count(total)}`))
   })

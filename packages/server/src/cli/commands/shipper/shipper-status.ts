@@ -14,7 +14,7 @@ export async function shipperStatus(input: Input, terminal: Terminal): Promise<E
   const status = statusOf(dir, state, buffer, nowMs)
   terminal.result(status, () => {
     if (input.flag('reset')) terminal.line(terminal.style.good('Reset: the next flush tries at once.'))
-    for (const line of statusLines(status, terminal.style, nowMs)) terminal.line(line)
+    terminal.lines(statusLines(status, terminal.style, nowMs))
   })
   return 0
 }

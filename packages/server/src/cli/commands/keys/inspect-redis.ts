@@ -55,7 +55,7 @@ export async function showUpstream(key: string, input: Input, terminal: Terminal
         `seen ${duration(seenMs)} ago`,
         ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
       ])
-      for (const line of columns([...taken, ...paused, ...widened, ...queue, ...processes])) terminal.line(`  ${line}`)
+      terminal.lines(columns([...taken, ...paused, ...widened, ...queue, ...processes]), '  ')
     })
     return 0
   } finally {
@@ -91,7 +91,7 @@ export async function inspectCache(text: string, input: Input, terminal: Termina
             ]
           : []),
       ]
-      for (const line of columns(rows.map((row) => row.map(safe)))) terminal.line(`  ${line}`)
+      terminal.lines(columns(rows.map((row) => row.map(safe))), '  ')
     })
     return 0
   } finally {
