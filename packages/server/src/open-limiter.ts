@@ -1,23 +1,19 @@
-import type { Cluster, Redis } from 'ioredis'
 import { createLimiter, type Limiter, memoryStore, type PolicyDocument } from 'sluice'
 import { type LivePolicy, openPolicy, type PolicyArchive } from 'sluice/policy'
-import { openRedis, type RedisHandle } from 'sluice/redis'
 import { type Store, storeOf } from 'sluice/store'
 import type { ServerConfig } from './config/config.ts'
+import { openShared, type SharedRedis } from './connections/open-shared.ts'
 import { type LookupFunctions, openLookups } from './lookups.ts'
+import type { Opened } from './opened.ts'
 import { examplePolicy } from './policy/place/example-policy.ts'
 import { archiveOf, openSource } from './policy/place/open-source.ts'
 import { documentOf } from './policy/rule-changes.ts'
 
-/** What was opened, to be closed in reverse. */
-export type Opened = (() => unknown)[]
-
-export interface OpenLimiter {
+/** With the handle of the store and its client; they are undefined when counters are in memory. */
+export interface OpenLimiter extends Partial<SharedRedis> {
   readonly limiter: Limiter
   readonly store: Store
-  /** The handle of the store, and its client; undefined when counters are in memory. */
-  readonly redis: RedisHandle | undefined
-  readonly client: Redis | Cluster | undefined
+  /** Undefined when the policy's source cannot be written to. */
   readonly archive: PolicyArchive | undefined
   /** What the limiter and the proxy share. It has no document while the built-in example stands in for it. */
   readonly policy: LivePolicy
@@ -25,7 +21,7 @@ export interface OpenLimiter {
   readonly lookups: LookupFunctions | undefined
   /** Whether the built-in example stands in for a policy that could not be read. */
   isExampleInstead(): boolean
-  /** What is in force, for people. */
+  /** What is in force, for people; also says when the built-in example stands in. */
   policySource(): string
 }
 
@@ -33,10 +29,9 @@ export interface OpenLimiter {
 export async function openLimiter(config: ServerConfig, opened: Opened): Promise<OpenLimiter> {
   const { source, close } = await openSource(config.policy)
   opened.push(close)
-  const client = await openClient(config, opened)
   // The daemon reports itself, with all its limiters together.
-  const redis = client && openRedis(client, { prefix: config.redisPrefix, reports: false })
-  if (redis) opened.push(() => redis.close())
+  const shared = await openShared(config.redis, { prefix: config.redisPrefix, reports: false }, opened)
+  const redis = shared?.redis
   const store = redis === undefined ? memoryStore() : storeOf(redis)
   opened.push(() => store.close())
   const lookups = await openLookups(config.lookups, opened)
@@ -59,8 +54,7 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
   return {
     limiter,
     store,
-    redis,
-    client,
+    ...shared,
     archive,
     policy,
     lookups,
@@ -76,18 +70,4 @@ export async function openLimiter(config: ServerConfig, opened: Opened): Promise
 function exampleFor(place: ServerConfig['policy']): PolicyDocument {
   const example = documentOf(examplePolicy) as PolicyDocument
   return 'service' in place ? { ...example, service: place.service } : example
-}
-
-/** Closes in reverse what was opened. */
-export async function closeAll(opened: Opened): Promise<void> {
-  for (const close of opened.splice(0).reverse()) await close()
-}
-
-/** The driver is many modules; without Redis it is not loaded. */
-async function openClient({ redis }: ServerConfig, opened: Opened): Promise<Redis | Cluster | undefined> {
-  if (redis === undefined) return undefined
-  const { redisClient } = await import('./connections/redis-client.ts')
-  const client = redisClient(redis)
-  opened.push(() => client.disconnect())
-  return client
 }

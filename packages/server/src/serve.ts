@@ -14,7 +14,8 @@ import { listenHttp } from './http/listen/listen.ts'
 import { createLog } from './log/create-log.ts'
 import { logEvents } from './log/log-events.ts'
 import { type DaemonMetrics, daemonMetrics } from './metrics/daemon-metrics.ts'
-import { closeAll, type Opened, type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { type OpenLimiter, openLimiter } from './open-limiter.ts'
+import { closeAll, type Opened } from './opened.ts'
 import { isWritable } from './policy/place/policy-place.ts'
 import { type FleetLook, sharedLook } from './recent/fleet/fleet-reader.ts'
 import { openReports } from './recent/fleet/open-reports.ts'
@@ -92,51 +93,26 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     const live = new Live({ limiter, counter, replica, look, document: () => policy.document?.parsed })
     opened.push(() => live.close())
     let draining = false
-    const { trustedProxies, forwardedBy, env } = config
     const admin = adminAccess(config, log)
     opened.push(shareEndedSessions(admin.page.sessions, open.redis))
     const grpc = config.grpcPort === undefined ? undefined : await openGrpc(config, open, counter, metrics, log, opened)
     opened.push(async () => grpc?.close(drainMs))
     // Egress and cache are many modules, as gRPC is, so they are loaded where they are used.
-    const proxy =
-      config.proxyPort === undefined
-        ? undefined
-        : await (await import('./proxy/open-proxy.ts')).openProxy(
-            config,
-            open,
-            { metrics, reports, log, drainMs },
-            opened,
-          )
-    const dataSources =
-      config.dataSources.size === 0
-        ? undefined
-        : await (await import('./data-sources/data-sources.ts')).openDataSources(config, open, metrics, opened)
-    const state = { startedAt: new Date(), isDraining: () => draining }
+    const proxying = config.proxyPort === undefined ? undefined : await import('./proxy/open-proxy.ts')
+    const proxy = await proxying?.openProxy(config, open, { metrics, reports, log, drainMs }, opened)
+    const watching = config.dataSources.size === 0 ? undefined : await import('./data-sources/data-sources.ts')
+    const dataSources = await watching?.openDataSources(config, open, metrics, opened)
     const parts = {
-      limiter,
-      archive,
-      policy,
-      lookups: open.lookups,
-      policySource: open.policySource,
+      ...open,
+      ...{ reports, dataSources, proxy, counter, live, ring, hide, audit, metrics, log },
       isWritable: () => archive !== undefined && isWritable(config.policy),
-      reports,
-      dataSources,
-      proxy,
-      counter,
-      live,
-      deadlineMs: config.deadlineMs,
-      historyUrl: config.historyUrl,
+      ...{ deadlineMs: config.deadlineMs, historyUrl: config.historyUrl, env: config.env },
       batches: new BatchWork(config.maxBatch),
-      ring,
-      hide,
-      audit,
-      metrics,
-      log,
       access: admin.access,
       page: admin.page,
-      identity: { trustedProxies, forwardedBy },
-      env,
-      ...state,
+      identity: { trustedProxies: config.trustedProxies, forwardedBy: config.forwardedBy },
+      startedAt: new Date(),
+      isDraining: () => draining,
     }
     const { adminPort } = config
     const http = await listenHttp(createApp(parts, adminPort === undefined ? 'both' : 'decisions'), config, otherPort)

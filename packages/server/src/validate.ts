@@ -1,6 +1,7 @@
 import { policyWarnings } from 'sluice/policy'
 import type { ServerConfig } from './config/config.ts'
-import { closeAll, type Opened, openLimiter } from './open-limiter.ts'
+import { openLimiter } from './open-limiter.ts'
+import { closeAll, type Opened } from './opened.ts'
 
 /** What a configuration amounts to, found out without listening. */
 export interface Validated {

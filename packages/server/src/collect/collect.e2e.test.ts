@@ -62,7 +62,8 @@ it('has metrics, and logs what it could not store', async () => {
   expect((await post(collector.url, '{"events":[{"id":"a-1","data":1}]}')).status).toBe(503)
   expect((await post(collector.url, 'no')).status).toBe(400)
   await post(`${collector.url}/elsewhere`, 'no')
-  expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+  // On a busy machine it also says that shippers are told another rate.
+  expect(lines.filter(({ level }) => level !== 'info').map(({ level, msg }) => [level, msg])).toEqual([
     ['warn', 'events could not be stored'],
     ['warn', 'a batch was refused'],
   ])
@@ -141,7 +142,9 @@ it('reads gzip, refuses what is too large or malformed, and requires the token w
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
   expect((await post(collector.url, bomb, { ...zipped, authorization })).status).toBe(413)
   expect(await lines(file)).toEqual([{ id: 'z-1', data: 'x' }])
-  expect((await fetch(collector.url.replace('/v1/events', '/ready'))).status).toBe(200)
+  // A busy machine is not ready for a while.
+  const ready = async () => (await fetch(collector.url.replace('/v1/events', '/ready'))).status
+  await expect.poll(ready, { timeout: 30_000 }).toBe(200)
 })
 
 it('answers retry while the server behind it is away', async () => {

@@ -2,18 +2,18 @@ import type { Logger } from 'pino'
 import { createLimiter, filePolicy, openPolicy } from 'sluice'
 import { type Capacity, capacityMetrics, createCapacity, createIngest, type Ingest } from 'sluice/capacity'
 import type { PartHealth } from 'sluice/internal'
-import { openRedis } from 'sluice/redis'
 import { followedOf } from '../config/redis-from.ts'
 import type { Tls } from '../config/secrets/tls.ts'
 import type { Tokens } from '../config/secrets/tokens.ts'
 import { type FileBacked, followFiles } from '../connections/file-backed.ts'
+import { openShared } from '../connections/open-shared.ts'
 import type { RedisTarget } from '../connections/redis-target.ts'
 import { listenHttp } from '../http/listen/listen.ts'
 import { readiness } from '../http/ready.ts'
 import { createLog } from '../log/create-log.ts'
-import { sampled } from '../log/sampled.ts'
+import { sampled } from '../log/log-events.ts'
 import { daemonMetrics } from '../metrics/daemon-metrics.ts'
-import { closeAll, type Opened } from '../open-limiter.ts'
+import { closeAll, type Opened } from '../opened.ts'
 import { checkRedis } from '../start-checks.ts'
 import { batchGuard } from './batch-guard.ts'
 import { collectApp } from './collect-app.ts'
@@ -62,12 +62,11 @@ export async function collect(
     const { redis } = config
     // Only what no waiting mends is an error; during an outage senders are answered 503 and send again.
     await checkRedis({ redis, withoutRedis: 'decide' })
-    const client = redis && (await import('../connections/redis-client.ts')).redisClient(redis)
-    if (client) opened.push(() => client.disconnect())
-    const shared = client && { redis: openRedis(client, { service: config.service }) }
-    const ingest = await createIngest({ accept: (events) => target.accept(events), ...shared })
+    const shared = await openShared(redis, { service: config.service }, opened)
+    const own = shared && { redis: shared.redis }
+    const ingest = await createIngest({ accept: (events) => target.accept(events), ...own })
     opened.push(() => ingest.close())
-    const limiter = policy && (await createLimiter({ policy, ...shared }))
+    const limiter = policy && (await createLimiter({ policy, ...own }))
     opened.push(() => limiter?.close())
     const guard = limiter && batchGuard(limiter)
     const metrics = daemonMetrics()

@@ -3,21 +3,14 @@ import type { PartHealth } from 'sluice/internal'
 import { openRedis } from 'sluice/redis'
 import type { ServerConfig } from '../config/config.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
-import type { Opened, OpenLimiter } from '../open-limiter.ts'
-
-/** A data source as `/ready` reports it; times are null for one that never reported. */
-export interface SourceStanding {
-  /** `service/source`. */
-  readonly source: string
-  readonly stale: boolean
-  readonly staleSeconds: number | null
-  readonly ageSeconds: number | null
-}
+import type { OpenLimiter } from '../open-limiter.ts'
+import type { Opened } from '../opened.ts'
+import type { DataSource } from '../shapes/operating.ts'
 
 /** The data sources that the daemon is configured to watch. */
 export interface DataSources {
   /** Ready while none is stale; `sources` is null while Redis cannot be asked. */
-  health(): Promise<PartHealth & { readonly sources: readonly SourceStanding[] | null }>
+  health(): Promise<PartHealth & { readonly sources: readonly DataSource[] | null }>
 }
 
 /** Reads how fresh the data sources of the configuration are, for `/ready` and as metrics; undefined for none. */
@@ -59,7 +52,7 @@ export async function openDataSources(
   }
 }
 
-function standing({ source, stale, staleMs, ageMs }: SourceFreshness): SourceStanding {
+function standing({ source, stale, staleMs, ageMs }: SourceFreshness): DataSource {
   return { source, stale, staleSeconds: seconds(staleMs), ageSeconds: seconds(ageMs) }
 }
 

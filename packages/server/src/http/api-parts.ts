@@ -1,13 +1,11 @@
 import type { Logger } from 'pino'
-import type { Limiter } from 'sluice'
 import type { PartHealth } from 'sluice/internal'
-import type { LivePolicy, PolicyArchive } from 'sluice/policy'
 import type { LimiterCounter } from 'sluice/reports'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { ForwardedBy } from '../config/daemon-options.ts'
+import type { ServerConfig } from '../config/config.ts'
 import type { DataSources } from '../data-sources/data-sources.ts'
-import type { LookupFunctions } from '../lookups.ts'
 import type { MetricsPage } from '../metrics/daemon-metrics.ts'
+import type { OpenLimiter } from '../open-limiter.ts'
 import type { KeptReports } from '../recent/fleet/open-reports.ts'
 import type { Live } from '../recent/live.ts'
 import type { RequestRing } from '../recent/replay/request-ring.ts'
@@ -30,16 +28,9 @@ export interface Access {
 }
 
 /** What the routes of the HTTP API work on. */
-export interface ApiParts {
-  readonly limiter: Limiter
-  /** Undefined when the policy's source cannot be written to. */
-  readonly archive: PolicyArchive | undefined
-  /** That of the limiter. It has no document when the source has given none. */
-  readonly policy: LivePolicy
-  /** What knows the tiers of keys; undefined where the daemon has none. */
-  readonly lookups: LookupFunctions | undefined
-  /** What is in force, for people: also says when the built-in example stands in. */
-  readonly policySource: () => string
+export interface ApiParts
+  extends Pick<OpenLimiter, 'limiter' | 'archive' | 'policy' | 'lookups' | 'policySource'>,
+    Pick<ServerConfig, 'deadlineMs' | 'historyUrl' | 'env'> {
   /** Whether a policy can be pushed, as far as that is known without trying. */
   readonly isWritable: () => boolean
   readonly reports: KeptReports
@@ -49,9 +40,6 @@ export interface ApiParts {
   readonly proxy: { health(): Promise<PartHealth> } | undefined
   readonly counter: LimiterCounter
   readonly live: Live
-  readonly deadlineMs: number
-  /** Where figures of more than 15 minutes ago are. */
-  readonly historyUrl: string | undefined
   readonly batches: BatchWork
   /** The last requests, to try policies with. */
   readonly ring: RequestRing
@@ -63,9 +51,7 @@ export interface ApiParts {
   readonly access: Access
   /** Signing in to the page. */
   readonly page: PageAccess
-  readonly identity: { readonly trustedProxies: readonly string[]; readonly forwardedBy: ForwardedBy }
-  /** Where tiers are looked up when a policy is checked. */
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly identity: Pick<ServerConfig, 'trustedProxies' | 'forwardedBy'>
   readonly startedAt: Date
   readonly isDraining: () => boolean
 }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { isSluiceError, PolicyError } from 'sluice'
+import { type Decision, isSluiceError, PolicyError } from 'sluice'
 import { problemType } from 'sluice/http'
 import { StoreError } from 'sluice/store'
 
@@ -40,6 +40,12 @@ const overloadMs = 1000
 export function overloaded(): HttpProblem {
   const detail = 'The daemon has more to decide than it can in time; ask again later, or for less at once.'
   return new HttpProblem(503, detail, { code: 'SLUICE_OVERLOADED', retryAfterMs: overloadMs })
+}
+
+/** The decision, unless the daemon was too busy to make one: that is no denial by a rule. */
+export function madeInTime(decision: Decision): Decision {
+  if (decision.failure === 'overload') throw overloaded()
+  return decision
 }
 
 const titles: Readonly<Record<number, string>> = {

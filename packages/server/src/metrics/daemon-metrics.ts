@@ -1,7 +1,7 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { type Limiter, type LimiterMetricsOptions, limiterMetrics } from 'sluice'
 import { type MetricTable, type PartMetrics, partMetrics, prometheusMetrics } from 'sluice/prometheus'
 import { version } from '../version.ts'
-import { processRegistry } from './process-registry.ts'
 
 const table = {
   sluice_build_info: {
@@ -108,4 +108,14 @@ export interface MetricsPage {
   text(): Promise<string>
   /** One HTTP request came in; the returned function counts its answer. */
   begin(): (route: string, status: number) => void
+}
+
+/** A registry with the metrics of the Node process. */
+export function processRegistry(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  // These are gauges with the name of a counter, which Prometheus' own check refuses; the same is there without the
+  // ending.
+  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  return registry
 }

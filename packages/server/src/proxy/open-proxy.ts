@@ -6,9 +6,10 @@ import type { ServerConfig } from '../config/config.ts'
 import type { Credentials } from '../config/secrets/credentials.ts'
 import type { NamedToken } from '../config/secrets/tokens.ts'
 import type { Current } from '../connections/file-backed.ts'
-import { logEgress } from '../log/log-egress.ts'
+import { logEgress } from '../log/log-events.ts'
 import type { DaemonMetrics } from '../metrics/daemon-metrics.ts'
-import type { Opened, OpenLimiter } from '../open-limiter.ts'
+import type { OpenLimiter } from '../open-limiter.ts'
+import type { Opened } from '../opened.ts'
 import { startProxy } from './proxy.ts'
 
 /** What a daemon shares with its proxy. */

@@ -4,7 +4,7 @@ import { createEgress } from 'sluice/egress'
 import { openRedis } from 'sluice/redis'
 import { startRedis } from 'sluice/testing'
 import { expect, test } from 'vitest'
-import { logEgress } from '../log/log-egress.ts'
+import { logEgress } from '../log/log-events.ts'
 import { startProxy } from './proxy.ts'
 
 test('an upstream that waits on an empty Redis says so, until when, and how it goes on', async () => {

@@ -21,7 +21,7 @@ import {
 } from 'sluice/pipeline'
 import type { RedisHandle } from 'sluice/redis'
 import { wrongOption } from '../connections/option-error.ts'
-import type { Opened } from '../open-limiter.ts'
+import type { Opened } from '../opened.ts'
 import { namesIn, stepOf, useModule } from './document-steps.ts'
 import { openKafka, openKinesis } from './open-streams.ts'
 import { type Kind, type PipelineDocument, readPipeline } from './pipeline-document.ts'

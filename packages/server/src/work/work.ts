@@ -1,18 +1,21 @@
+import { Hono } from 'hono'
+import type { Registry } from 'prom-client'
 import { createLimiter } from 'sluice'
 import { type Pipeline, pipelineMetrics, type RunReport } from 'sluice/pipeline'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis } from 'sluice/redis'
-import { redisClient } from '../connections/redis-client.ts'
+import { openShared } from '../connections/open-shared.ts'
 import type { RedisTarget } from '../connections/redis-target.ts'
+import type { NodeEnv } from '../http/access/access.ts'
 import { listenHttp } from '../http/listen/listen.ts'
-import { processRegistry } from '../metrics/process-registry.ts'
-import { closeAll, type Opened } from '../open-limiter.ts'
+import { HttpProblem, problemResponse } from '../http/problem.ts'
+import { readiness } from '../http/ready.ts'
+import { processRegistry } from '../metrics/daemon-metrics.ts'
+import { closeAll, type Opened } from '../opened.ts'
 import { openSource } from '../policy/place/open-source.ts'
 import { parsePolicyPlace } from '../policy/place/policy-place.ts'
 import { checkRedis } from '../start-checks.ts'
 import { openPipeline } from './open-pipeline.ts'
 import type { PipelineDocument } from './pipeline-document.ts'
-import { workApp } from './work-app.ts'
 
 export interface WorkConfig {
   readonly documents: readonly { readonly path: string; readonly document: PipelineDocument }[]
@@ -42,12 +45,8 @@ export async function openWorker(config: WorkConfig, otherPort: boolean): Promis
   const pipelines: Pipeline[] = []
   let isEnding = false
   try {
-    const target = config.redis
-    await checkRedis({ redis: target, withoutRedis: 'decide' })
-    const client = target && redisClient(target)
-    if (client) opened.push(() => client.disconnect())
-    const redis = client && openRedis(client, { service: config.service })
-    if (redis) opened.push(() => redis.close())
+    await checkRedis({ redis: config.redis, withoutRedis: 'decide' })
+    const redis = (await openShared(config.redis, { service: config.service }, opened))?.redis
     const limiter = config.policy === undefined ? undefined : await limiterOf(config.policy)
     for (const { document, path } of config.documents) {
       const { env, dryRun } = config
@@ -98,4 +97,25 @@ export async function openWorker(config: WorkConfig, otherPort: boolean): Promis
     await closeAll(opened)
     throw error
   }
+}
+
+/** The HTTP side of a worker: probes, metrics, and how its pipelines stand. */
+function workApp(pipelines: readonly Pipeline[], isEnding: () => boolean, registry: Registry): Hono<NodeEnv> {
+  const app = new Hono<NodeEnv>()
+  app.notFound((c) => problemResponse(new HttpProblem(404, `There is no ${c.req.method} ${c.req.path}.`)))
+  // By progress: a worker that hangs is restarted, however well it answers.
+  app.get('/health', async (c) => {
+    const running = pipelines.filter((pipeline) => pipeline.stats().state === 'running')
+    const { ready, reasons } = await readiness(false, ...running.map((pipeline) => pipeline.health()))
+    return c.json({ ok: ready, reasons }, ready ? 200 : 503)
+  })
+  app.get('/ready', async (c) => {
+    const answer = await readiness(isEnding(), ...pipelines.map((pipeline) => pipeline.health()))
+    return c.json(answer, answer.ready ? 200 : 503)
+  })
+  app.get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }))
+  app.get('/stats', (c) =>
+    c.json({ pipelines: pipelines.map((pipeline) => ({ name: pipeline.name, ...pipeline.stats() })) }),
+  )
+  return app
 }

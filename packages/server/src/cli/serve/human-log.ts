@@ -1,8 +1,18 @@
-import type { DestinationStream } from 'pino'
+import type { DestinationStream, Logger } from 'pino'
+import type { LogLevel } from '../../config/daemon-options.ts'
+import { createLog } from '../../log/create-log.ts'
+import { logDriverLines } from '../../log/driver-lines.ts'
 import type { Terminal } from '../command.ts'
 import { retryText } from '../show/decision.ts'
 import { duration } from '../terminal/numbers.ts'
 import { safe } from '../terminal/text.ts'
+
+/** The log of a command that listens: lines for people on a terminal, JSON elsewhere; and what drivers print. */
+export function openLog(level: string | undefined, terminal: Terminal): Logger {
+  const log = createLog((level ?? 'info') as LogLevel, terminal.live ? humanLog(terminal) : undefined)
+  logDriverLines(log)
+  return log
+}
 
 /** What every line has; the rest of its fields is printed behind the message. */
 const usual = new Set(['level', 'time', 'name', 'msg', 'pid', 'hostname', 'err'])
@@ -10,7 +20,7 @@ const usual = new Set(['level', 'time', 'name', 'msg', 'pid', 'hostname', 'err']
 const denialEveryMs = 1000
 
 /** Prints the log for people: the time, the message, and what belongs to it. */
-export function humanLog({ style, line }: Terminal): DestinationStream {
+function humanLog({ style, line }: Terminal): DestinationStream {
   const paint = (level: string): ((text: string) => string) =>
     /^(error|fatal)$/.test(level) ? style.bad : level === 'warn' ? style.warn : (text) => text
   let shownMs = Number.NEGATIVE_INFINITY

@@ -8,7 +8,8 @@ import {
   type Reports,
   startReports,
 } from 'sluice/reports'
-import type { Opened, OpenLimiter } from '../../open-limiter.ts'
+import type { OpenLimiter } from '../../open-limiter.ts'
+import type { Opened } from '../../opened.ts'
 
 /**
  * Reports how this daemon stands like every other process of its service, and reads the reports of all: through Redis

@@ -1,15 +1,12 @@
 import { collect } from '../../../collect/collect.ts'
 import { knownVariables } from '../../../config/config.ts'
-import type { LogLevel } from '../../../config/daemon-options.ts'
 import { redisFrom } from '../../../config/redis-from.ts'
 import { readTls } from '../../../config/secrets/tls.ts'
 import { tokensFrom } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
-import { createLog } from '../../../log/create-log.ts'
-import { logDriverLines } from '../../../log/driver-lines.ts'
 import { wrongUse } from '../../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../../command.ts'
-import { humanLog } from '../../serve/human-log.ts'
+import { openLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 
@@ -23,8 +20,7 @@ export async function collectCommand(input: Input, terminal: Terminal): Promise<
   const host = input.text('host') ?? '127.0.0.1'
   for (const warning of unknownVariables(terminal.env, knownVariables)) terminal.note(warning)
   const ended = endSignal(() => process.exit(130))
-  const log = createLog((input.text('log-level') ?? 'info') as LogLevel, terminal.live ? humanLog(terminal) : undefined)
-  logDriverLines(log)
+  const log = openLog(input.text('log-level'), terminal)
   const collector = await collect(
     {
       host,

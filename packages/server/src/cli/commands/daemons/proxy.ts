@@ -1,26 +1,23 @@
 import { createEgress, type Egress, egressMetrics } from 'sluice/egress'
 import { prometheusMetrics } from 'sluice/prometheus'
-import { openRedis } from 'sluice/redis'
 import { credentialsFrom, knownVariables } from '../../../config/config.ts'
-import type { LogLevel } from '../../../config/daemon-options.ts'
 import { followedOf, redisFrom } from '../../../config/redis-from.ts'
 import { readTls } from '../../../config/secrets/tls.ts'
 import { proxyTokens } from '../../../config/secrets/tokens.ts'
 import { unknownVariables } from '../../../config/variables.ts'
 import { followFiles } from '../../../connections/file-backed.ts'
+import { openShared } from '../../../connections/open-shared.ts'
 import type { RedisTarget } from '../../../connections/redis-target.ts'
-import { createLog } from '../../../log/create-log.ts'
-import { logDriverLines } from '../../../log/driver-lines.ts'
-import { logEgress } from '../../../log/log-egress.ts'
-import { processRegistry } from '../../../metrics/process-registry.ts'
-import { closeAll, type Opened } from '../../../open-limiter.ts'
+import { logEgress } from '../../../log/log-events.ts'
+import { processRegistry } from '../../../metrics/daemon-metrics.ts'
+import { closeAll, type Opened } from '../../../opened.ts'
 import { openSource } from '../../../policy/place/open-source.ts'
 import { parsePolicyPlace } from '../../../policy/place/policy-place.ts'
 import { warningsFor } from '../../../proxy/open-proxy.ts'
 import { startProxy } from '../../../proxy/proxy.ts'
 import { checkRedis } from '../../../start-checks.ts'
 import type { ExitCode, Input, Terminal } from '../../command.ts'
-import { humanLog } from '../../serve/human-log.ts'
+import { openLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 
@@ -36,9 +33,7 @@ export async function proxyCommand(input: Input, terminal: Terminal): Promise<Ex
   const tls = readTls(input)
   const target = redisFrom(input)
   const unknown = unknownVariables(env, knownVariables)
-  const level = (input.text('log-level') ?? 'info') as LogLevel
-  const log = createLog(level, live ? humanLog(terminal) : undefined)
-  logDriverLines(log)
+  const log = openLog(input.text('log-level'), terminal)
   // Signals are heard from before it listens: one that comes while it starts ends it as soon as it has started.
   const ended = endSignal(() => process.exit(130))
   const opened: Opened = []
@@ -84,19 +79,13 @@ async function openEgress(
   const { source, close } = await openSource(place)
   opened.push(close)
   const replicas = input.whole('replicas', 1)
-  const own = replicas === undefined ? {} : { replicas }
-  if (target === undefined) {
-    const egress = await createEgress({ policy: source, ...own })
-    opened.push(() => egress.close({ within: 500 }))
-    return { egress, store: 'memory', trouble: [] }
-  }
-  const found = await checkRedis({ redis: target, withoutRedis: 'decide' })
-  const { redisClient } = await import('../../../connections/redis-client.ts')
-  const client = redisClient(target)
-  opened.push(() => client.disconnect())
-  const redis = openRedis(client)
-  opened.push(() => redis.close())
-  const egress = await createEgress({ policy: source, redis, ...own })
+  const trouble = await checkRedis({ redis: target, withoutRedis: 'decide' })
+  const redis = (await openShared(target, {}, opened))?.redis
+  const egress = await createEgress({
+    policy: source,
+    ...(redis && { redis }),
+    ...(replicas === undefined ? {} : { replicas }),
+  })
   opened.push(() => egress.close({ within: 500 }))
-  return { egress, store: 'redis', trouble: found === undefined ? [] : [found] }
+  return { egress, store: redis ? 'redis' : 'memory', trouble: trouble === undefined ? [] : [trouble] }
 }

@@ -1,13 +1,11 @@
 import { type Flags, resolveConfig, type ServerConfig } from '../../../config/config.ts'
 import { configOptions } from '../../../config/daemon-options.ts'
-import { createLog } from '../../../log/create-log.ts'
-import { logDriverLines } from '../../../log/driver-lines.ts'
 import { type Daemon, serve } from '../../../serve.ts'
 import { validate } from '../../../validate.ts'
 import { version } from '../../../version.ts'
 import type { ExitCode, Input, Terminal } from '../../command.ts'
 import { banner, pageUrl } from '../../serve/banner.ts'
-import { humanLog } from '../../serve/human-log.ts'
+import { openLog } from '../../serve/human-log.ts'
 import { listenError } from '../../serve/listen-error.ts'
 import { endSignal, reloadOnHangup } from '../../serve/signals.ts'
 import { countOf } from '../../terminal/numbers.ts'
@@ -47,8 +45,7 @@ function flagsOf(input: Input): Flags {
 
 async function start(config: ServerConfig, terminal: Terminal, signal: AbortSignal): Promise<Daemon> {
   // On a terminal the banner says all that the first lines of the log would.
-  const log = createLog(config.logLevel, terminal.live ? humanLog(terminal) : undefined)
-  logDriverLines(log)
+  const log = openLog(config.logLevel, terminal)
   try {
     return await serve(config, {
       log,

@@ -5,7 +5,7 @@ import { Reserve, Settle } from '../../../shapes/decisions.ts'
 import { decisionJson } from '../../decision-json.ts'
 import { type CheckInput, checkInput } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
-import { madeInTime } from '../../listen/overload.ts'
+import { madeInTime } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
 
 /** `POST /v1/reserve` takes units whose final cost is not known yet; `POST /v1/settle` says what it was. */
