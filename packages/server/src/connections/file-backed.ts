@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
 
 /** How often files are looked at. By their state and not by events: Kubernetes swaps links, which few watchers see. */
@@ -26,9 +27,15 @@ export class FileBacked<Value> implements Current<Value> {
     this.#current = read()
   }
 
-  /** Whether the files have changed since they were read, also if that was before anybody looked. */
-  get isOutdated(): boolean {
-    return stateOf(this.files) !== this.#seen
+  /**
+   * Whether the files have changed since they were read, also if that was before anybody looked. One after the other
+   * and without blocking: on a network mount that hangs, a look may never end.
+   */
+  async isOutdated(): Promise<boolean> {
+    const seen = this.#seen
+    const states: string[] = []
+    for (const file of this.files) states.push(await stat(file).then(stateIn, missing))
+    return seen === this.#seen && states.join() !== seen
   }
 
   get current(): Value {
@@ -60,29 +67,36 @@ export function followFiles(followed: readonly FileBacked<unknown>[], log: Logge
       log.error({ files: each.files }, `the last good version stays in use: ${(error as Error).message}`)
     }
   }
-  const timer = setInterval(() => {
-    for (const each of followed) if (each.isOutdated) read(each)
-  }, lookEveryMs)
+  let [isLooking, isStopped] = [false, false]
+  const look = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    for (const each of followed) if ((await each.isOutdated()) && !isStopped) read(each)
+    isLooking = false
+  }
+  const timer = setInterval(() => void look(), lookEveryMs)
   timer.unref()
   return {
     reload() {
       for (const each of followed) if (each.files.length > 0) read(each)
     },
     stop() {
+      isStopped = true
       clearInterval(timer)
     },
   }
 }
 
 function stateOf(files: readonly string[]): string {
-  return files.map(stateOfOne).join()
+  const states = files.map((file) => {
+    try {
+      return stateIn(statSync(file))
+    } catch (error) {
+      return missing(error as NodeJS.ErrnoException)
+    }
+  })
+  return states.join()
 }
 
-function stateOfOne(file: string): string {
-  try {
-    const { ino, size, mtimeMs } = statSync(file)
-    return `${ino} ${size} ${mtimeMs}`
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unknown'
-  }
-}
+const stateIn = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`
+const missing = ({ code = 'unknown' }: NodeJS.ErrnoException): string => code
