@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
 import type { ServerConfig } from './config/config.ts'
 import { newToken, removeTokenFile, tokenFileOf, writeTokenFile } from './config/secrets/token-file.ts'
-import type { NamedToken, Tokens } from './config/secrets/tokens.ts'
-import { joined, requireToken } from './http/access/access.ts'
-import type { Person, Role } from './http/access/person.ts'
+import type { NamedToken, Person, Role, Tokens } from './config/secrets/tokens.ts'
+import { requireToken } from './http/access/access.ts'
 import { PageAccess } from './http/access/session/page-access.ts'
 import { WrongSecrets } from './http/access/wrong-secrets.ts'
 import type { Access } from './http/api-parts.ts'
@@ -21,23 +20,19 @@ export interface AdminAccess {
 export function adminAccess(config: ServerConfig, log: Logger): AdminAccess {
   const { adminTokens, readTokens, decideTokens, metricsTokens, env, tls, trustedProxies, forwardedBy } = config
   const generated: readonly Person[] = adminTokens ? [] : [{ name: 'admin', role: 'admin', token: newToken() }]
-  const admins = joined<Person>(peopleOf(adminTokens, 'admin'), () => generated)
-  const people = joined(admins, peopleOf(readTokens, 'read'))
+  const admins = (): readonly Person[] => [...peopleOf(adminTokens, 'admin'), ...generated]
+  const people = (): readonly Person[] => [...admins(), ...peopleOf(readTokens, 'read')]
   const wrongSecrets = new WrongSecrets({
     identity: { trustedProxies, forwardedBy },
     onTooMany: (network) => log.warn({ network }, 'many wrong tokens or codes'),
   })
   const page = new PageAccess(people, tls !== undefined, wrongSecrets)
-  const deciders = joined<NamedToken>(() => decideTokens?.current ?? none, admins)
+  const deciders = (): readonly NamedToken[] => [...(decideTokens?.current ?? []), ...admins()]
   const access = {
     admin: page.check('admin'),
     read: page.check('read'),
     metrics: metricsTokens
-      ? requireToken(
-          'metrics',
-          joined<NamedToken>(() => metricsTokens.current, people),
-          wrongSecrets,
-        )
+      ? requireToken('metrics', () => [...metricsTokens.current, ...people()], wrongSecrets)
       : () => {},
     report: requireToken('decide or admin', deciders, wrongSecrets),
     // Not counted: a client that asks for decisions must not mistake 429 for a denial.
@@ -63,16 +58,6 @@ export function adminAccess(config: ServerConfig, log: Logger): AdminAccess {
   }
 }
 
-const none: readonly never[] = []
-
-function peopleOf(tokens: Tokens | undefined, role: Role): () => readonly Person[] {
-  if (tokens === undefined) return () => none
-  let [named, people]: [readonly NamedToken[], readonly Person[]] = [none, none]
-  return () => {
-    if (named !== tokens.current) {
-      named = tokens.current
-      people = named.map((each) => ({ ...each, role }))
-    }
-    return people
-  }
+function peopleOf(tokens: Tokens | undefined, role: Role): readonly Person[] {
+  return tokens?.current.map((each) => ({ ...each, role })) ?? []
 }

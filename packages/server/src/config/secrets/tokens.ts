@@ -9,6 +9,14 @@ export interface NamedToken {
   readonly token: string
 }
 
+/** What an operator may do: everything, or look at everything. */
+export type Role = 'admin' | 'read'
+
+/** Who has a token, and what it is good for. */
+export interface Person extends NamedToken {
+  readonly role: Role
+}
+
 /** Tokens that can change while the process runs. */
 export type Tokens = FileBacked<readonly NamedToken[]>
 

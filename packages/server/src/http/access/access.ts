@@ -42,25 +42,20 @@ export function tokensOf({ headers }: IncomingMessage): readonly string[] {
 export function tokenNames<Named extends NamedToken>(
   tokens: () => readonly Named[],
 ): (text: string) => Named | undefined {
-  let [known, accepted]: [readonly Named[], readonly Buffer[]] = [[], []]
   return (text) => {
-    const current = tokens()
-    if (current !== known) [known, accepted] = [current, current.map(({ token }) => digest(token))]
     // Digests have equal lengths, so the time of the comparison says nothing about the token.
     // All are compared, so that the time does not tell which one matches.
     const given = digest(text)
-    return known[accepted.map((each) => timingSafeEqual(each, given)).indexOf(true)]
+    return tokens().filter((each) => timingSafeEqual(digestOf(each), given))[0]
   }
 }
 
-/** One list of several that may change; the same one for as long as none of them has. */
-export function joined<Value>(...lists: readonly (() => readonly Value[])[]): () => readonly Value[] {
-  let [parts, all]: [readonly (readonly Value[])[], readonly Value[]] = [[], []]
-  return () => {
-    const current = lists.map((list) => list())
-    if (parts.length === 0 || current.some((each, n) => each !== parts[n])) [parts, all] = [current, current.flat()]
-    return all
-  }
+const digests = new WeakMap<NamedToken, Buffer>()
+
+function digestOf(named: NamedToken): Buffer {
+  const found = digests.get(named) ?? digest(named.token)
+  digests.set(named, found)
+  return found
 }
 
 /**

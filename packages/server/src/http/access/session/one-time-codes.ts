@@ -1,5 +1,5 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
-import type { Person } from '../person.ts'
+import type { Person } from '../../../config/secrets/tokens.ts'
 
 /**
  * Without letters and digits that look alike: 32 of them, so that ten make 50 bits. That is too many to guess in a

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import type { Person, Role } from '../../../config/secrets/tokens.ts'
 import { HttpProblem } from '../../problem.ts'
 import { requireToken, type TokenCheck, tokenNames, tokensOf } from '../access.ts'
-import type { Person, Role } from '../person.ts'
 import type { WrongSecrets } from '../wrong-secrets.ts'
 import { codeMs, OneTimeCodes } from './one-time-codes.ts'
 import { SessionStreams } from './session-streams.ts'

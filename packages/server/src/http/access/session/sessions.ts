@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
-import type { Person } from '../person.ts'
+import type { Person } from '../../../config/secrets/tokens.ts'
 
 /** How long a browser stays signed in. */
 export const sessionMs: number = 12 * 3600 * 1000
