@@ -9,7 +9,9 @@ import { type Happening, noTimeline, type Second, withEntries, withHello } from 
 import { marksOf } from './pages/overview/chart-marks.ts'
 import { nowOf } from './pages/overview/now.ts'
 import { stacked } from './pages/overview/stacked.ts'
+import { shareWords } from './pages/overview/tiles.tsx'
 import { timeLabels } from './pages/overview/time-labels.ts'
+import { reasonWords } from './pages/rules/denials.tsx'
 import { outstanding } from './pages/rules/hot-keys.tsx'
 import { limitWords, sortedRules } from './pages/rules/rule-figures.ts'
 
@@ -100,8 +102,8 @@ describe('the timeline', () => {
 
   test('has the share denied, and nothing where there were no requests', () => {
     expect(nowOf(noTimeline)).toBeUndefined()
-    expect(nowOf(withEntries(noTimeline, [second(5, 0)]))?.shareDenied).toBeUndefined()
-    expect(nowOf(withEntries(noTimeline, [second(5, 3, 1)]))?.shareDenied).toBe(0.25)
+    expect(shareWords(nowOf(withEntries(noTimeline, [second(5, 0)])))).toBe('no requests')
+    expect(shareWords(nowOf(withEntries(noTimeline, [second(5, 3, 1)])))).toBe('25% of requests')
   })
 
   test('recognises a restart, and doubles nothing when everything is sent again', () => {
@@ -174,3 +176,9 @@ test('keys that are listed by chance are not highlighted', () => {
   expect(outstanding(counts(2, 2, 2))).toEqual({ above: counts(2, 2, 2), tied: undefined })
   expect(outstanding([]).above).toEqual([])
 })
+
+test.each([
+  [{ reason: 'quota', limit: 'rpm', retryAfterMs: 5000, cost: 2 }, 'rpm · cost 2 · passes in 5 s'],
+  [{ reason: 'forbidden', limit: null, retryAfterMs: null, cost: 1 }, 'denied by the policy · never passes'],
+  [{ reason: 'unavailable', limit: null, retryAfterMs: 0, cost: 1 }, 'store away'],
+])('a denial %j is shown as %s', (denial, words) => expect(reasonWords(denial)).toBe(words))

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { ApiError } from '../api/api.ts'
 
 const marks = { good: '✓', bad: '✕', warn: '!', info: 'i' }
 
@@ -22,6 +23,14 @@ export function Notice(props: {
 export interface Done {
   readonly kind: keyof typeof marks
   readonly text: string
+}
+
+/** How an action failed; that somebody else was faster is no fault. */
+export function failed(error: unknown): Done {
+  const { message } = error as Error
+  if (!(error instanceof ApiError) || error.status !== 412) return { kind: 'bad', text: message }
+  const text = `Nothing was changed: somebody else changed the policy meanwhile. ${message} Look again, and apply it anew.`
+  return { kind: 'warn', text }
 }
 
 /** Says how an action ended, if there was one. */

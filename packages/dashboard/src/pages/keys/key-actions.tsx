@@ -3,7 +3,7 @@ import { api } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
 import type { Inspection } from '../../api/shapes.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import type { Done } from '../../components/notice.tsx'
+import { type Done, failed } from '../../components/notice.tsx'
 import { Length } from './length.tsx'
 
 interface Props {
@@ -19,7 +19,6 @@ type Action = keyof typeof titles
 export function KeyActions({ inspection, readable, onDone }: Props) {
   const [asked, setAsked] = useState<Action>()
   const [length, setLength] = useState('900000')
-  const [isBusy, setBusy] = useState(false)
   const isBlocked = inspection.limits.some(({ block }) => block)
   const offered: readonly Action[] = [
     'reset',
@@ -28,14 +27,7 @@ export function KeyActions({ inspection, readable, onDone }: Props) {
     ...(isBlocked || inspection.tierUnknown ? (['unblock'] as const) : []),
   ]
   const confirm = async (action: Action): Promise<void> => {
-    setBusy(true)
-    try {
-      onDone({ kind: 'good', text: await act(action, readable, Number(length)) })
-    } catch (failure) {
-      onDone({ kind: 'bad', text: (failure as Error).message })
-    }
-    setBusy(false)
-    setAsked(undefined)
+    onDone(await act(action, readable, Number(length)).then((text): Done => ({ kind: 'good', text }), failed))
   }
   return (
     <>
@@ -48,9 +40,8 @@ export function KeyActions({ inspection, readable, onDone }: Props) {
         <Confirm
           title={`${titles[asked]} this key?`}
           action={titles[asked]}
-          isBusy={isBusy}
-          onConfirm={() => void confirm(asked)}
-          onCancel={() => setAsked(undefined)}
+          onConfirm={() => confirm(asked)}
+          onClose={() => setAsked(undefined)}
         >
           <p>
             <code>{inspection.key}</code>

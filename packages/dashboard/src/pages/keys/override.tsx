@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import { ApiError, api, apiAnswer } from '../../api/api.ts'
+import { api, apiAnswer } from '../../api/api.ts'
 import { keyPath } from '../../api/key-path.ts'
 import { person } from '../../api/session.ts'
 import type { Inspection, Policy } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { type Done, DoneNotice, Notice } from '../../components/notice.tsx'
+import { type Done, DoneNotice, failed, Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { formatMoment } from '../../format/time.ts'
@@ -28,7 +28,6 @@ export function Override({ inspection, readable, onChange }: Props) {
   const [length, setLength] = useState('3600000')
   const [asked, setAsked] = useState<{ verb: 'set' | 'remove'; etag: string; version: string }>()
   const [done, setDone] = useState<Done>()
-  const [isBusy, setBusy] = useState(false)
   const { override } = inspection
   const isAdmin = useValue(person).role === 'admin'
   const readOnly = isAdmin ? policy.data?.readOnly : 'Your token may look, and change nothing.'
@@ -46,12 +45,11 @@ export function Override({ inspection, readable, onChange }: Props) {
       const { body, headers } = await apiAnswer<Policy>('GET', '/v1/policy')
       setAsked({ verb, etag: headers.get('etag') ?? '', version: body.version })
     } catch (error) {
-      setDone({ kind: 'bad', text: (error as Error).message })
+      setDone(failed(error))
     }
   }
   const confirm = async (): Promise<void> => {
     const { verb, etag } = asked!
-    setBusy(true)
     try {
       const path = keyPath('/v1/policy/overrides/', readable)
       const headers = { 'if-match': etag }
@@ -66,16 +64,8 @@ export function Override({ inspection, readable, onChange }: Props) {
       })
       setAmounts({})
     } catch (error) {
-      const isConflict = error instanceof ApiError && error.status === 412
-      setDone({
-        kind: isConflict ? 'warn' : 'bad',
-        text: isConflict
-          ? `Nothing was changed: somebody else changed the policy meanwhile. ${(error as Error).message} Look again, and apply it anew.`
-          : (error as Error).message,
-      })
+      setDone(failed(error))
     }
-    setBusy(false)
-    setAsked(undefined)
     policy.reload()
     setTimeout(onChange, 300)
   }
@@ -135,9 +125,8 @@ export function Override({ inspection, readable, onChange }: Props) {
         <Confirm
           title={asked.verb === 'set' ? 'Override the limits of this key?' : 'Remove the override of this key?'}
           action={asked.verb === 'set' ? 'Override' : 'Remove'}
-          isBusy={isBusy}
           onConfirm={confirm}
-          onCancel={() => setAsked(undefined)}
+          onClose={() => setAsked(undefined)}
         >
           <p>
             <code>{inspection.key}</code>

@@ -7,8 +7,6 @@ export interface Now {
   readonly denied: number
   readonly degraded: number
   readonly p99Ms: number | undefined
-  /** Undefined while there were no decisions. */
-  readonly shareDenied: number | undefined
   /** As text, when the last degraded decision was. */
   readonly degradedNote: string
 }
@@ -25,7 +23,6 @@ export function nowOf(timeline: Timeline): Now | undefined {
     denied,
     degraded,
     p99Ms: known.at(-1)?.p99Ms ?? undefined,
-    shareDenied: allowed + denied === 0 ? undefined : denied / (allowed + denied),
     degradedNote: degraded > 0 ? 'without the store' : sinceDegraded(timeline),
   }
 }

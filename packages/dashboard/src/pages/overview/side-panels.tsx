@@ -1,4 +1,5 @@
 import type { Overview } from '../../api/shapes.ts'
+import { Facts } from '../../components/facts.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatDuration } from '../../format/time.ts'
@@ -20,37 +21,38 @@ export function StorePanel({ data }: { readonly data: Overview }) {
   const away = replicas.filter(({ breaker }) => breaker !== null && breaker !== 'closed').length
   const overdue = replicas.map(({ ageMs }) => ageMs).filter((ageMs) => ageMs > staleMs)
   const shown = replicas.find(({ isShown }) => isShown)
+  const standing = !store.ok ? 'degraded' : data.outage ? 'back for a moment' : 'exact'
+  const exact = (
+    <>
+      <span class={`dot ${!store.ok ? 'dot-bad' : data.outage ? 'dot-waiting' : ''}`} aria-hidden="true" />
+      {standing}
+    </>
+  )
+  const name = storeName(store.name).replace(/^The (.)/, (_, first: string) => first.toUpperCase())
+  const used =
+    store.roundTripP99Ms === null
+      ? []
+      : ([
+          ['Round trip p99', `${formatNumber(store.roundTripP99Ms)} ms`],
+          ['Decisions per call', formatNumber(store.decisionsPerCall)],
+          ['Answered locally', formatShare(store.answeredLocally ?? undefined)],
+        ] as const)
+  const all = [
+    formatNumber(replicas.length),
+    ...(away > 0 && replicas.length > 1 ? [`${away} without the store`] : []),
+    ...(overdue.length > 0 ? [`${overdue.length} last seen ${formatDuration(Math.max(...overdue))} ago`] : []),
+  ]
   return (
     <Panel title="Store">
-      <dl class="facts">
-        <dt>{storeName(store.name).replace(/^The (.)/, (_, first: string) => first.toUpperCase())}</dt>
-        <dd>
-          <span class={`dot ${!store.ok ? 'dot-bad' : data.outage ? 'dot-waiting' : ''}`} aria-hidden="true" />
-          {!store.ok ? 'degraded' : data.outage ? 'back for a moment' : 'exact'}
-        </dd>
-        {store.roundTripP99Ms !== null && (
-          <>
-            <dt>Round trip p99</dt>
-            <dd>{formatNumber(store.roundTripP99Ms)} ms</dd>
-            <dt>Decisions per call</dt>
-            <dd>{formatNumber(store.decisionsPerCall)}</dd>
-            <dt>Answered locally</dt>
-            <dd>{formatShare(store.answeredLocally ?? undefined)}</dd>
-          </>
-        )}
-        <dt>Breaker</dt>
-        <dd>{breakers[store.breaker] ?? store.breaker}</dd>
-        <dt>Replicas</dt>
-        <dd>
-          {formatNumber(replicas.length)}
-          {away > 0 && replicas.length > 1 && `, ${away} without the store`}
-          {overdue.length > 0 && `, ${overdue.length} last seen ${formatDuration(Math.max(...overdue))} ago`}
-        </dd>
-        <dt>Shown by</dt>
-        <dd title={`process ${shown?.pid}, ${shown?.replica}`}>
-          {shown?.host} · {shown?.pid}
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          [name, exact],
+          ...used,
+          ['Breaker', breakers[store.breaker] ?? store.breaker],
+          ['Replicas', all.join(', ')],
+          ['Shown by', `${shown?.host} · ${shown?.pid}`, `process ${shown?.pid}, ${shown?.replica}`],
+        ]}
+      />
       {store.warnings.map((warning) => (
         <p class="small note warning" key={warning}>
           {warning}
@@ -69,24 +71,14 @@ export function PolicyPanel({ data }: { readonly data: Overview }) {
   const change = last && happeningWords(last, data.store.name).note
   return (
     <Panel title="Policy">
-      <dl class="facts">
-        <dt>Version</dt>
-        <dd class="mono" title={policy.version}>
-          {policy.version.slice(0, 7)}
-        </dd>
-        <dt>Source</dt>
-        <dd>{policy.source}</dd>
-        <dt>In force</dt>
-        <dd>
-          {formatDuration(Math.floor(policy.ageMs / 1000) * 1000)}, on {same} of {told.length}
-        </dd>
-        {change && (
-          <>
-            <dt>Last change</dt>
-            <dd>{change}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        rows={[
+          ['Version', <span class="mono">{policy.version.slice(0, 7)}</span>, policy.version],
+          ['Source', policy.source],
+          ['In force', `${formatDuration(Math.floor(policy.ageMs / 1000) * 1000)}, on ${same} of ${told.length}`],
+          change ? ['Last change', change] : null,
+        ]}
+      />
       {policy.lastError && <p class="small note warning">{policy.lastError}</p>}
       <p class="small note links">
         <a href={linkTo(['policy'])}>{policy.writable ? 'Edit, try a change, history' : 'Look at it, try a change'}</a>

@@ -44,12 +44,10 @@ export function PartActions(props: {
   readonly nowMs: number
 }) {
   const { asked, onEnd, replicas, nowMs } = props
-  const [isBusy, setBusy] = useState(false)
   const [ordered, setOrdered] = useState<Ordered>()
   const [refused, setRefused] = useState<Done>()
   const ended = useRef<{ readonly id: string; readonly done: Done }>(undefined)
   const order = async ({ row, action }: Asked): Promise<void> => {
-    setBusy(true)
     const title = `${wordsOf(action).title} ${row.name} of ${row.process}`
     try {
       const path = `/v1/parts/${encodeURIComponent(row.replica)}/actions`
@@ -59,8 +57,6 @@ export function PartActions(props: {
     } catch (failure) {
       setRefused({ kind: 'bad', text: `${title}: ${(failure as Error).message}` })
     }
-    setBusy(false)
-    onEnd()
   }
   const outcome = ordered && outcomeOf(ordered, replicas, nowMs)
   // A process reports its last eight only.
@@ -74,9 +70,8 @@ export function PartActions(props: {
         <Confirm
           title={`${wordsOf(asked.action).title} ${asked.row.name}?`}
           action={wordsOf(asked.action).title}
-          isBusy={isBusy}
-          onConfirm={() => void order(asked)}
-          onCancel={onEnd}
+          onConfirm={() => order(asked)}
+          onClose={onEnd}
         >
           <p>{wordsOf(asked.action).text}</p>
           <p class="soft small">In the process {asked.row.process} only. It takes the order with its next report.</p>

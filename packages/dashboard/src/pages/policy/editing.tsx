@@ -23,7 +23,6 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
   })
   const [text, setText] = useState(draft?.text ?? loaded.policy.text ?? '')
   const [isAsked, setAsked] = useState(false)
-  const [isBusy, setBusy] = useState(false)
   const [isCompared, setCompared] = useState(false)
   const [done, setDone] = useState<Done>()
   const editor = useRef<Editor>(null)
@@ -44,7 +43,6 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
     if (editor.current && editor.current.text !== next.policy.text) editor.current.replace(next.policy.text ?? '')
   }
   const publish = async (): Promise<void> => {
-    setBusy(true)
     try {
       const sent = text
       const { body, headers } = await apiAnswer<{ version: string; revision: number }>('PUT', '/v1/policy', {
@@ -60,15 +58,13 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
       // The text stays, and the other policy is fetched for comparison.
       if (!(error instanceof ApiError) || error.status !== 412) setDone({ kind: 'bad', text: (error as Error).message })
     }
-    setAsked(false)
-    setBusy(false)
     reload()
   }
   const issues = checked.state === 'mistakes' ? checked.issues : noIssues
   const canPublish = readOnly === null && checked.state === 'good' && !checked.isOld && isChanged && !isConflict
   return (
     <>
-      {isConflict && !isBusy && text !== base.text && (
+      {isConflict && !isAsked && text !== base.text && (
         <Conflict
           theirs={loaded}
           onContinue={() => {
@@ -137,13 +133,7 @@ export function Editing({ loaded, reload }: { readonly loaded: Loaded; readonly 
       </Panel>
       <Trial text={text} isGood={checked.state === 'good' && !checked.isOld} />
       {isAsked && (
-        <Confirm
-          title="Publish this policy?"
-          action="Publish"
-          isBusy={isBusy}
-          onConfirm={publish}
-          onCancel={() => setAsked(false)}
-        >
+        <Confirm title="Publish this policy?" action="Publish" onConfirm={publish} onClose={() => setAsked(false)}>
           <p>
             Every replica that reads {loaded.policy.source} takes it up. The version that runs now can be rolled back
             to.
@@ -227,11 +217,8 @@ function Conflict(props: {
         <Confirm
           title="Replace your text by theirs?"
           action="Take theirs"
-          onConfirm={() => {
-            setAsked(false)
-            props.onTakeTheirs()
-          }}
-          onCancel={() => setAsked(false)}
+          onConfirm={props.onTakeTheirs}
+          onClose={() => setAsked(false)}
         >
           <p>What you wrote can be brought back with undo (Ctrl+Z) while this page stays open.</p>
         </Confirm>

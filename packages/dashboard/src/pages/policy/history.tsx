@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { ApiError, api } from '../../api/api.ts'
+import { api } from '../../api/api.ts'
 import type { Difference, PolicyVersions } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { type Done, DoneNotice } from '../../components/notice.tsx'
+import { type Done, DoneNotice, failed } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
@@ -16,15 +16,6 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
   const versions = useApi<PolicyVersions>('/v1/policy/versions?limit=50')
   const [asked, setAsked] = useState<{ revision: number; etag: string; differences: readonly Difference[] }>()
   const [done, setDone] = useState<Done>()
-  const [isBusy, setBusy] = useState(false)
-  const fail = (error: unknown): void => {
-    const isConflict = error instanceof ApiError && error.status === 412
-    const text = (error as Error).message
-    setDone({
-      kind: isConflict ? 'warn' : 'bad',
-      text: isConflict ? `Nothing was changed: somebody else was faster. ${text}` : text,
-    })
-  }
   const ask = async (revision: number): Promise<void> => {
     setDone(undefined)
     try {
@@ -36,11 +27,10 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
       )
       setAsked({ revision, etag: loaded.etag, differences: differences ?? [] })
     } catch (error) {
-      fail(error)
+      setDone(failed(error))
     }
   }
   const rollBack = async (): Promise<void> => {
-    setBusy(true)
     try {
       const { revision, etag } = asked!
       const pushed = await api<{ revision: number }>('POST', '/v1/policy/rollback', {
@@ -49,10 +39,8 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
       })
       setDone({ kind: 'good', text: `Revision ${revision} is published again, as revision ${pushed.revision}.` })
     } catch (error) {
-      fail(error)
+      setDone(failed(error))
     }
-    setBusy(false)
-    setAsked(undefined)
     versions.reload()
     reload()
   }
@@ -100,9 +88,8 @@ export function History({ loaded, reload }: { readonly loaded: Loaded; readonly 
         <Confirm
           title={`Go back to revision ${asked.revision}?`}
           action="Roll back"
-          isBusy={isBusy}
           onConfirm={rollBack}
-          onCancel={() => setAsked(undefined)}
+          onClose={() => setAsked(undefined)}
         >
           {asked.differences.length > 0 ? (
             <>

@@ -28,8 +28,15 @@ const words: Readonly<Record<string, string>> = {
   forbidden: 'denied by the policy',
 }
 
-function reasonWords({ reason, limit, retryAfterMs, cost }: Denial): string {
+/** Why it was denied, and when it would pass. A store that is away does not say when it will be back. */
+export function reasonWords({
+  reason,
+  limit,
+  retryAfterMs,
+  cost,
+}: Omit<Denial, 'at' | 'rule' | 'key' | 'replica'>): string {
   const why = reason === 'quota' ? (limit ?? 'limit used up') : (words[reason] ?? 'store away')
-  const wait = retryAfterMs === null ? 'never passes' : `passes in ${formatDuration(retryAfterMs)}`
-  return `${why} · ${cost > 1 ? `cost ${cost} · ` : ''}${wait}`
+  const wait =
+    retryAfterMs === null ? 'never passes' : retryAfterMs > 0 ? `passes in ${formatDuration(retryAfterMs)}` : ''
+  return [why, cost > 1 ? `cost ${cost}` : '', wait].filter(Boolean).join(' · ')
 }

@@ -1,6 +1,7 @@
 import type { RuleDetails, Step } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
+import { Facts } from '../../components/facts.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { formatNumber, formatShare } from '../../format/number.ts'
@@ -89,27 +90,18 @@ const failureModes: Readonly<Record<string, string>> = {
 }
 
 function RuleFacts({ rule }: { readonly rule: RuleDetails }) {
+  const { match, key, tier, onStoreFailure } = rule
   return (
-    <dl class="facts facts-wide">
-      <dt>Limits</dt>
-      <dd>
-        <LimitChips rule={rule} />
-      </dd>
-      <dt>Matches</dt>
-      <dd>{rule.match === null ? 'every request, or only keys' : <code>{written(rule.match)}</code>}</dd>
-      <dt>Key</dt>
-      <dd>{rule.key === null ? 'given by the caller' : <code>{written(rule.key)}</code>}</dd>
-      {rule.tier !== null && (
-        <>
-          <dt>Tier</dt>
-          <dd>
-            <Tier tier={rule.tier} />
-          </dd>
-        </>
-      )}
-      <dt>While the store is away</dt>
-      <dd>{failureModes[rule.onStoreFailure] ?? rule.onStoreFailure}</dd>
-    </dl>
+    <Facts
+      class="facts-wide"
+      rows={[
+        ['Limits', <LimitChips rule={rule} />],
+        ['Matches', match === null ? 'every request, or only keys' : <code>{written(match)}</code>],
+        ['Key', key === null ? 'given by the caller' : <code>{written(key)}</code>],
+        tier === null ? null : ['Tier', <Tier tier={tier} />],
+        ['While the store is away', failureModes[onStoreFailure] ?? onStoreFailure],
+      ]}
+    />
   )
 }
 

@@ -2,17 +2,17 @@ import type { Stats } from '../../api/shapes.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Notice } from '../../components/notice.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { Sparkline } from '../../components/sparkline.tsx'
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Tile } from '../../components/tile.tsx'
 import { visible } from '../../format/key.ts'
-import { formatNumber, formatShare, formatSteady } from '../../format/number.ts'
+import { formatNumber, formatShare } from '../../format/number.ts'
 import { formatAgo, formatDuration } from '../../format/time.ts'
 import { linkTo, type PageProps } from '../../hooks/router.ts'
 import { useValue } from '../../hooks/value.ts'
 import { live } from '../../live/live.ts'
 import { TopKeys } from '../keys/busy-keys.tsx'
+import { DecisionTiles } from '../overview/tiles.tsx'
 import { Parts } from '../parts/index.tsx'
 import '../../styles/operate.css'
 import '../keys/keys.css'
@@ -92,23 +92,15 @@ const meanOf = 10
 
 function Decisions({ data }: { readonly data: Stats }) {
   const seconds = data.recent.slice(0, -unknownSeconds)
-  const kinds = ['allowed', 'denied', 'degraded'] as const
-  const [allowed = 0, denied = 0, degraded = 0] = kinds.map(
-    (kind) => seconds.slice(-meanOf).reduce((sum, each) => sum + each[kind], 0) / meanOf,
-  )
-  const share = allowed + denied === 0 ? 'no requests' : `${formatShare(denied / (allowed + denied))} of requests`
-  const tiles = [
-    { label: 'Allowed', value: allowed, note: 'mean of 10 s', kind: 'allow', of: 'allowed' },
-    { label: 'Denied', value: denied, note: share, kind: 'deny', of: 'denied' },
-    { label: 'Degraded', value: degraded, note: 'without the store', kind: 'degraded', of: 'degraded' },
-  ] as const
+  const mean = (of: 'allowed' | 'denied' | 'degraded'): number =>
+    seconds.slice(-meanOf).reduce((sum, each) => sum + each[of], 0) / meanOf
   return (
     <section class="tiles" aria-label="Now">
-      {tiles.map(({ label, value, note, kind, of }) => (
-        <Tile key={label} label={label} value={formatSteady(value)} unit="/s" note={note}>
-          <Sparkline kind={kind} values={seconds.map((each) => each[of])} />
-        </Tile>
-      ))}
+      <DecisionTiles
+        perSecond={{ allowed: mean('allowed'), denied: mean('denied'), degraded: mean('degraded') }}
+        degradedNote="without the store"
+        course={(of) => seconds.map((each) => each[of])}
+      />
       <Tile label="Processes" value={formatNumber(data.replicas.length)} note="that report" />
     </section>
   )

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { isSecretName } from '../../../../../server/src/recent/replay/secret-names.ts'
 import { parseCurl } from './parse-curl.ts'
 import { readInput } from './read-input.ts'
-import { forLink } from './request.ts'
+import { forLink, secretHeaders } from './request.ts'
 import { shellWords } from './shell-words.ts'
 
 describe('a command line is split as bash does', () => {
@@ -121,4 +122,20 @@ test('a service may have a name that keys escape', () => {
 test('a link contains no credentials', () => {
   const { request } = parseCurl('curl -u a:b -b session=1 -H "X-Api-Key: k" -H "x-tenant: acme" http://h/')
   expect(Object.keys(forLink(request).headers)).toEqual(['host', 'accept', 'user-agent', 'x-tenant'])
+})
+
+test('what the daemon takes for a secret is one here, too', () => {
+  const names = [
+    'x-auth',
+    'x-access-key',
+    'x-credential',
+    'x-private',
+    'passw',
+    'x-api-key',
+    'cookie',
+    'x-tenant',
+    'host',
+  ]
+  const headers = Object.fromEntries(names.map((name) => [name, 'value']))
+  expect(secretHeaders({ method: 'GET', path: '/', headers })).toEqual(names.filter(isSecretName))
 })

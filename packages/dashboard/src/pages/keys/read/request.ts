@@ -69,8 +69,9 @@ export function bodyOf(
   }
 }
 
+/** The words by which the daemon knows secrets, too. */
 const secretNames =
-  /^(?:authorization|proxy-authorization|cookie|set-cookie)$|token|secret|api[-_]?key|password|session|signature/i
+  /auth|cookie|token|secret|passw|api[-_]?key|access[-_]?key|session|signature|credential|bearer|private/i
 
 /** The names of headers with credentials: they are left out of links. */
 export function secretHeaders({ headers }: RequestJson): readonly string[] {
