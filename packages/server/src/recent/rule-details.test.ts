@@ -24,3 +24,14 @@ it('tells subjects whose tier only requests know from a rule that nobody uses', 
   expect(await fullnessOf(limiter, [hot('acme'), hot('known')])).toMatchObject({ looked: 1, seen: 2 })
   await limiter.close()
 })
+
+it('counts a key that is blocked, or that may use nothing, as full', async () => {
+  const limits = { amount: 0, per: '1m' } as const
+  const limiter = await createLimiter({
+    policy: { service: 's', rules: [{ name: 'api', limits: { rpm: 4 }, overrides: [{ key: 'nothing', limits }] }] },
+  })
+  await limiter.block('blocked', { for: '1m' })
+  const keys = ['blocked', 'nothing'].map((key) => ({ key: `s/api/${key}`, count: 1, error: 0 }))
+  expect((await fullnessOf(limiter, keys)).bins.at(-1)).toBe(2)
+  await limiter.close()
+})

@@ -1,6 +1,6 @@
 import type { Limiter } from 'sluice'
 import { parseReadableKey } from 'sluice/internal'
-import { type CompiledPolicy, compilePolicyInSlices } from 'sluice/policy'
+import type { CompiledPolicy, LivePolicy } from 'sluice/policy'
 import type { HotKey } from 'sluice/reports'
 import type { RuleDetails } from '../shapes/page.ts'
 
@@ -14,17 +14,12 @@ export type RuleDescription = Pick<
 >
 type Described = ReadonlyMap<string, RuleDescription>
 
-/** Describes the rules of the document in force, an object; compiled once for each version. */
-export function ruleDescriptions(
-  document: () => unknown,
-  version: () => string,
-  env: Readonly<Record<string, string | undefined>>,
-): () => Promise<Described> {
-  let known: { readonly version: string; readonly rules: Promise<Described> } | undefined
-  const described = async (written: unknown): Promise<Described> =>
-    written === undefined ? new Map() : describe(await compilePolicyInSlices(written, { env }), written)
+/** Describes the rules in force, once for each policy; none while the built-in example stands in for a document. */
+export function ruleDescriptions(policy: LivePolicy): () => Described {
+  let known: { readonly of: CompiledPolicy; readonly rules: Described } | undefined
   return () => {
-    if (known?.version !== version()) known = { version: version(), rules: described(document()) }
+    const { current, document } = policy
+    if (known?.of !== current) known = { of: current, rules: document ? describe(current, document.parsed) : new Map() }
     return known.rules
   }
 }
@@ -65,9 +60,9 @@ async function shareUsed(limiter: Limiter, key: string): Promise<number | undefi
   try {
     const parsed = parseReadableKey(key)
     const { limits, degraded } = await limiter.inspect(parsed.key, { rule: parsed.rule })
-    return degraded || limits.length === 0
-      ? undefined
-      : Math.max(...limits.map(({ amount, remaining }) => 1 - remaining / amount))
+    // Of an amount of 0, as of a block, nothing is left.
+    const used = limits.map(({ amount, remaining }) => (amount === 0 ? 1 : 1 - remaining / amount))
+    return degraded || used.length === 0 ? undefined : Math.max(...used)
   } catch {
     return undefined
   }

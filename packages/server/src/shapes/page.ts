@@ -94,7 +94,9 @@ export const RuleDetails = object({
 export const Denials = object({
   denials: z.array(denial).meta({ description: 'The newest first, of all processes that report.' }),
   next: text.meta({ description: 'What to give as after next time.' }),
-  missed: count.meta({ description: 'How many came since after and are not kept any more.' }),
+  missed: count.meta({
+    description: 'How many came since after and are not listed: beyond limit, or not kept any more.',
+  }),
 })
 
 export type Overview = Shape<typeof Overview>

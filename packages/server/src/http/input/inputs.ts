@@ -1,19 +1,12 @@
-import type { Key, RequestView } from 'sluice'
+import type { RequestView } from 'sluice'
 import { identity, pathOf, queryOf } from 'sluice/http'
 import type * as z from 'zod'
+import type { AskedKey, AskedRequest } from '../../recent/replay/request-ring.ts'
 import type { BatchCheck, Request } from '../../shapes/decisions.ts'
 import { HttpProblem } from '../problem.ts'
 
 /** What to decide on: a key of a rule, or a request that rules are matched against. */
-export type CheckInput =
-  | {
-      readonly key: Key
-      readonly rule: string | undefined
-      readonly tier: string | undefined
-      readonly class: string | undefined
-      readonly cost: number | undefined
-    }
-  | { readonly request: RequestView; readonly cost: number | undefined }
+export type CheckInput = AskedKey | AskedRequest
 
 /** The one spelling of an address: with another, a client would have another bucket than through an adapter. */
 const spelled = identity()

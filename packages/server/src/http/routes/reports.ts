@@ -132,10 +132,9 @@ export const denialsRoute: Routes = ({ read }, { live }) => {
     const seen = epoch === live.log.epoch ? Number(number) || 0 : 0
     const since = live.denials.since(seen)
     const chosen = since.filter((denial) => rule === undefined || denial.rule === rule)
-    return c.json({
-      denials: chosen.slice(0, limit),
-      next: `${live.log.epoch}-${live.denials.added}`,
-      missed: seen === 0 ? 0 : Math.max(0, live.denials.added - seen - since.length),
-    } satisfies Denials)
+    const denials = chosen.slice(0, limit)
+    const lost = live.denials.added - seen - since.length + chosen.length - denials.length
+    const next = `${live.log.epoch}-${live.denials.added}`
+    return c.json({ denials, next, missed: seen === 0 ? 0 : Math.max(0, lost) } satisfies Denials)
   })
 }

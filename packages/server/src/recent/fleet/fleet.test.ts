@@ -158,6 +158,10 @@ describe('what a daemon shows', () => {
     expect(await denialsOf(a.url)).toMatchObject({ denials: [{ key: 'shop/r/greedy' }], next })
     expect((await denialsOf(a.url, next)).denials).toEqual([])
     expect((await denialsOf(b.url)).denials).toMatchObject([{ key: 'shop/r/greedy', replica: null }])
+    // Whoever wants fewer than came is told how many are not listed.
+    for (let i = 0; i < 3; i++) await send(`${b.url}/v1/check`, 'POST', { key: 'greedy', cost: 1000 })
+    const seen = (await denialsOf(b.url)).next.replace(/\d+$/, '1')
+    expect(await denialsOf(b.url, `${seen}&limit=1`)).toMatchObject({ denials: [{}], missed: 2 })
     expect((await statsOf(b.url)).replicas).toHaveLength(2)
     await b.close()
     expect((await statsOf(a.url)).replicas).toHaveLength(1)

@@ -1,4 +1,5 @@
 import type { DecisionCounts, HotKey, LimiterStats, ReceivedReport, RecountStats, RuleStats } from 'sluice/reports'
+import * as z from 'zod'
 import type { Stats } from '../../shapes/stats.ts'
 
 const seconds = 60
@@ -36,60 +37,43 @@ export function fleetStats(
 
 type Section = ReceivedReport['report']['sections'][number]
 
+/** Sums of many of these stay numbers. */
+const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER)
+const counts = { allowed: count, denied: count, degraded: count }
+const keys = z.array(z.object({ key: z.string(), count, error: count }))
+const limiterStats = z.object({
+  decisions: z.object(counts),
+  recent: z.array(z.tuple([count, count, count])),
+  rules: z.array(
+    z.object({
+      ...{ rule: z.string(), ...counts, hottest: keys, mostDenied: keys, keysOverMs: count.optional() },
+      shadow: z.object({ allowed: count.optional(), denied: count.optional() }).optional(),
+    }),
+  ),
+  // What came to reports later: it may be missing, but not be something else.
+  second: count.optional(),
+  latency: z.array(count).optional(),
+  denials: z
+    .array(
+      z.object({
+        ...{ number: count, agoMs: count, cost: count, retryAfterMs: count.nullish() },
+        ...{ rule: z.string(), key: z.string(), reason: z.string(), limit: z.string().nullish() },
+      }),
+    )
+    .optional(),
+})
+
+const recounts = z.object({ allowed: count, denied: count, failed: count, raised: count })
+
 /** Reports may come from another version of Sluice, so what is added up is looked at first. */
 export function isLimiter(section: Section): section is Section & { readonly stats: LimiterStats } {
-  const stats = section.stats as Partial<LimiterStats> | null
-  return (
-    section.kind === 'limiter' &&
-    isCounts(stats?.decisions) &&
-    Array.isArray(stats?.recent) &&
-    stats.recent.every((each) => Array.isArray(each) && each.length === 3 && each.every(isCount)) &&
-    Array.isArray(stats.rules) &&
-    stats.rules.every(isRule) &&
-    hasGoodAdditions(stats)
-  )
+  const isOne = judged.get(section) ?? (section.kind === 'limiter' && limiterStats.safeParse(section.stats).success)
+  judged.set(section, isOne)
+  return isOne
 }
 
-/** What came to reports later: it may be missing, but not be something else. */
-function hasGoodAdditions({ second, latency, denials, rules = [] }: Partial<LimiterStats>): boolean {
-  const isGood = (value: unknown): boolean => value === undefined || isCount(value)
-  return (
-    isGood(second) &&
-    (latency === undefined || (Array.isArray(latency) && latency.every(isCount))) &&
-    (denials === undefined || (Array.isArray(denials) && denials.every(isDenial))) &&
-    rules.every(({ shadow, keysOverMs }) => isGood(keysOverMs) && isGood(shadow?.allowed) && isGood(shadow?.denied))
-  )
-}
-
-function isDenial(value: unknown): boolean {
-  const denial = value as Partial<LimiterStats['denials'][number]> | null
-  return (
-    [denial?.number, denial?.agoMs, denial?.cost, denial?.retryAfterMs ?? 0].every(isCount) &&
-    [denial?.rule, denial?.key, denial?.reason, denial?.limit ?? ''].every((text) => typeof text === 'string')
-  )
-}
-
-function isRule(value: unknown): value is RuleStats {
-  const rule = value as Partial<RuleStats> | null
-  return typeof rule?.rule === 'string' && isKeys(rule.hottest) && isKeys(rule.mostDenied) && isCounts(rule)
-}
-
-/** Sums of many of these stay numbers. */
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
-}
-
-function isCounts(value: unknown): value is DecisionCounts {
-  const counts = value as Partial<DecisionCounts> | null | undefined
-  return [counts?.allowed, counts?.denied, counts?.degraded].every(isCount)
-}
-
-function isKeys(value: unknown): value is readonly HotKey[] {
-  return (
-    Array.isArray(value) &&
-    value.every((each) => typeof each?.key === 'string' && isCount(each.count) && isCount(each.error))
-  )
-}
+/** What was found of a section: the page looks at the same reports each second. */
+const judged = new WeakMap<Section, boolean>()
 
 const none: DecisionCounts = Object.freeze({ allowed: 0, denied: 0, degraded: 0 })
 
@@ -131,9 +115,7 @@ function rulesOf(rules: readonly RuleStats[], top: number): RuleStats[] {
     .sort((a, b) => b.allowed + b.denied - a.allowed - a.denied)
 }
 
-function isRecounts(value: RecountStats): boolean {
-  return [value?.allowed, value?.denied, value?.failed, value?.raised].every(isCount)
-}
+const isRecounts = (each: RecountStats): boolean => recounts.safeParse(each).success
 
 function recountsOf(recounts: readonly RecountStats[]): RecountStats[] {
   const sum = (each: readonly RecountStats[], of: 'allowed' | 'denied' | 'failed' | 'raised'): number =>

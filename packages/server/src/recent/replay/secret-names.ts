@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
 const secretWords =
-  /auth|cookie|token|secret|passw|api[-_]?key|apikey|access[-_]?key|session|signature|credential|bearer|private/i
+  /auth|cookie|token|secret|passw|api[-_]?key|access[-_]?key|session|signature|credential|bearer|private/i
 
 /** Whether a field probably holds a credential, judging by its name, such as `x-api-key`. */
 export function isSecretName(name: string): boolean {

@@ -4,11 +4,12 @@ import { optionsOf } from '../../../options-of.ts'
 import { certain, type Explained, explainRequest } from '../../../policy/explain-request.ts'
 import { checkKey, whyNoRequestHas } from '../../../policy/overrides/check-key.ts'
 import { keyOrigin, keyShapes } from '../../../policy/overrides/key-shapes.ts'
+import type { AskedKey } from '../../../recent/replay/request-ring.ts'
 import { Explain } from '../../../shapes/decisions.ts'
 import type { NodeEnv } from '../../access/access.ts'
 import type { ApiParts } from '../../api-parts.ts'
 import { explanationJson } from '../../decision-json.ts'
-import { type CheckInput, checkInput } from '../../input/inputs.ts'
+import { checkInput } from '../../input/inputs.ts'
 import { readBody } from '../../input/read-body.ts'
 import { HttpProblem } from '../../problem.ts'
 import type { Routes } from '../../router.ts'
@@ -28,7 +29,7 @@ async function explained(c: Context<NodeEnv>, parts: ApiParts): Promise<Explaine
 /** The usage of a key under each rule whose keys look like it, or under the named one. */
 async function explainKey(
   { limiter, policy }: ApiParts,
-  { key, rule: only, tier, class: of }: Exclude<CheckInput, { request: unknown }>,
+  { key, rule: only, tier, class: of }: AskedKey,
 ): Promise<Explained> {
   const { service, rules, status } = limiter.policy
   if (only !== undefined && !rules.includes(only))

@@ -13,23 +13,18 @@ const sharedMs = 1000
 
 /** `GET /v1/rules`: every rule with what it decided in the last 15 minutes; `/v1/rules/{name}`: one with its keys. */
 export const rulesRoute: Routes = ({ read }, parts) => {
-  const { limiter, policy, env, live } = parts
-  const describe = ruleDescriptions(
-    () => policy.document?.parsed,
-    () => limiter.policy.status.version,
-    env,
-  )
-
+  const { limiter, policy, live } = parts
+  const describe = ruleDescriptions(policy)
   const statsNow = sharedFor(sharedMs, () => statsByRule(parts, leadingAmong))
 
-  read.get('/v1/rules', async function list(c) {
+  read.get('/v1/rules', function list(c) {
     const stats = statsNow()
-    const rules = [...(await describe()).values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
+    const rules = [...describe().values()].map((rule) => summary(parts, rule, stats.get(rule.name)))
     return c.json({ service: limiter.policy.service, stepMs, replicas: 1 + live.fleet.reports.length, rules })
   })
 
   read.get('/v1/rules/:name', async function one(c) {
-    const rule = (await describe()).get(c.req.param('name'))
+    const rule = describe().get(c.req.param('name'))
     if (rule === undefined) throw new HttpProblem(404, `The policy has no rule ${JSON.stringify(c.req.param('name'))}.`)
     const stats = statsByRule(parts, maxSubjects, rule.name).get(rule.name)
     const { hottest = [], mostDenied = [], keysOverMs = 0 } = stats ?? {}
