@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readTokenFile, tokenFileOf } from '../../config/secrets/token-file.ts'
 import { hideUrl } from '../../connections/hide-secrets.ts'
+import type { Stats } from '../../shapes/stats.ts'
 import { CliError, outOfReach, wrongUse } from '../cli-error.ts'
 import type { Input } from '../command.ts'
 import { daemonOptions } from '../options.ts'
@@ -69,6 +70,13 @@ export function daemonHttp(input: Input): DaemonHttp {
       return send(method, path, sent)
     },
   }
+}
+
+/** How the service of a daemon stands. Something else may answer at an address, and in JSON. */
+export async function daemonStats(daemon: DaemonHttp, query = ''): Promise<Stats> {
+  const answer = (await daemon.json('GET', `/v1/stats${query}`)) as Stats
+  if (answer?.decisions === undefined) throw outOfReach(`${daemon.address} does not answer as a Sluice daemon does`)
+  return answer
 }
 
 function readUrl(text: string): URL {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -6,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis, waitFor } from 'sluice/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseRedisUrl } from '../../../connections/redis-target.ts'
+import { commands } from '../../commands.ts'
+import { parseInput } from '../../parse.ts'
 import { verdict } from './doctor.ts'
+import { examineDaemon } from './examine-daemon.ts'
 import { probes } from './examine-rights.ts'
 import type { Finding } from './finding.ts'
 import { lookAtRedis } from './look-at-redis.ts'
@@ -181,6 +185,16 @@ describe('the doctor', () => {
     expect((await look(`redis://127.0.0.1:${port}`)).bad[0]!.mend).toMatch(/something else answers/)
     const nobody = await look('redis://127.0.0.1:1')
     expect(nobody).toEqual({ code: 3, bad: one('redis', /ECONNREFUSED/, /nothing listens/) })
+  })
+
+  it('says of something else at the address of the daemon that it is none', async () => {
+    const other = createServer((_, response) => void response.end('[]')).listen(0, '127.0.0.1')
+    ends.push(() => other.close())
+    await once(other, 'listening')
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    const asked = parseInput(commands.find(({ name }) => name === 'doctor')!, ['--url', url], {})
+    const found = await examineDaemon(asked, { policyVersion: undefined, hasRedis: false })
+    expect(found).toEqual([expect.objectContaining({ text: `${url} does not answer as a Sluice daemon does` })])
   })
 })
 

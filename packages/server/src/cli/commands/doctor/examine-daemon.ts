@@ -1,7 +1,6 @@
-import type { Stats } from '../../../shapes/stats.ts'
 import { toCliError } from '../../cli-error.ts'
 import type { Input } from '../../command.ts'
-import { daemonHttp } from '../../target/daemon-http.ts'
+import { daemonHttp, daemonStats } from '../../target/daemon-http.ts'
 import { duration } from '../../terminal/numbers.ts'
 import { type Finding, notPermitted, ok, problem, unreachable, warning } from './finding.ts'
 
@@ -16,7 +15,7 @@ export interface Beside {
 export async function examineDaemon(input: Input, beside: Beside): Promise<Finding[]> {
   const daemon = daemonHttp(input)
   try {
-    const { service, policy, store } = (await daemon.json('GET', '/v1/stats')) as Stats
+    const { service, policy, store } = await daemonStats(daemon)
     const trip = store.roundTripMs === null ? '' : `, ${duration(store.roundTripMs)} round trip`
     const state = `${store.name}, breaker ${store.breaker}${trip}`
     return [
