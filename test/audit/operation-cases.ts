@@ -126,7 +126,7 @@ export const operationCases: Readonly<Record<string, AuditCase>> = {
   W9: { found: 'a wrong reply is sent again', tests: [[replies, 'is a failure, and is not sent again']] },
   W10: {
     found: 'a lease outlives its window',
-    tests: [[`${lib}/stores/local-answers/suspended-lease.test.ts`, 'when the machine was suspended']],
+    tests: [[`${lib}/stores/local-answers/suspended.test.ts`, 'when the machine was suspended']],
   },
   W11: {
     found: 'retryAfterMs by a clock that is behind',

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts'
 import type { Answer, Charge, LimitStatus } from '../../core/engine/ask.ts'
 import { findSubject } from '../../core/engine/charge.ts'
 import type { LimitSet } from '../../core/engine/limit-set.ts'
@@ -22,8 +23,9 @@ interface Denial {
   /** Whether the subject is a text that encoding does not change. */
   readonly plain: boolean
   readonly cost: number
-  readonly untilMs: number
+  readonly forMs: number
   readonly atMs: number
+  readonly atWallMs: number
   readonly first: readonly LimitStatus[]
   readonly nowUs: number
 }
@@ -44,10 +46,16 @@ export class DenyCache {
   readonly #changed = new Map<string, number>()
   #changesForgotten = 0
   readonly #observer: Pick<Required<StoreObserver>, 'local'>
+  readonly #clock: Pick<Clock, 'wall'>
 
-  constructor(options: DenyCacheOptions, observer: Pick<Required<StoreObserver>, 'local'>) {
+  constructor(
+    options: DenyCacheOptions,
+    observer: Pick<Required<StoreObserver>, 'local'>,
+    clock: Pick<Clock, 'wall'> = {},
+  ) {
     this.#options = options
     this.#observer = observer
+    this.#clock = clock
   }
 
   get isEmpty(): boolean {
@@ -66,7 +74,7 @@ export class DenyCache {
       const denial = this.#find(charge, nowMs)
       if (denial === undefined) continue
       this.#observer.local('deny-cache', charge.rule.name)
-      const passedMs = Math.floor(nowMs - denial.atMs)
+      const passedMs = Math.floor(this.#ageMs(denial, nowMs))
       const limits = denial.first.map((status) => later(status, passedMs))
       // A denial of one charge is the answer to all: the others were not looked at.
       const statuses = charges.length === 1 ? [limits] : charges.map((other) => (other === charge ? limits : []))
@@ -79,7 +87,7 @@ export class DenyCache {
     const { rule, limits, cost } = charge
     const denial = findSubject(this.#denials.get(rule.prefix), charge)
     if (denial === undefined || cost < denial.cost) return undefined
-    if (nowMs >= denial.untilMs || denial.limits !== limits) {
+    if (this.#ageMs(denial, nowMs) >= denial.forMs || denial.limits !== limits) {
       this.#delete(rule.prefix, charge.subject)
       return undefined
     }
@@ -102,19 +110,28 @@ export class DenyCache {
         if (windowMs > 0 && retryAfterMs !== Infinity && retryAfterMs > waitMs) waitMs = retryAfterMs
       }
       // Waits are rounded up to the millisecond, and count from after the ask: the store never allows before this ends.
-      const knownMs = Math.min(waitMs - 1, this.#options.maxMs)
-      if (knownMs <= 0) continue
-      const untilMs = nowMs + knownMs
+      const forMs = Math.min(waitMs - 1, this.#options.maxMs)
+      if (forMs <= 0) continue
       this.#add(charge, {
         limits: charge.limits,
         plain: isPlainKey(charge.subject),
         cost: charge.cost,
-        untilMs,
+        forMs,
         atMs: nowMs,
+        atWallMs: this.#wallMs(),
         first,
         nowUs: answer.nowUs,
       })
     }
+  }
+
+  /** The monotonic clock may stand still while a machine is suspended; the store's goes on. */
+  #ageMs({ atMs, atWallMs }: Denial, nowMs: number): number {
+    return Math.max(nowMs - atMs, this.#wallMs() - atWallMs)
+  }
+
+  #wallMs(): number {
+    return this.#clock.wall?.() ?? 0
   }
 
   #add(charge: Charge, denial: Denial): void {

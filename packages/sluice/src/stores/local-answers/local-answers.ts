@@ -36,7 +36,7 @@ class LocalAnswers implements CallbackStore {
     this.name = store.name
     this.#store = store
     this.#clock = clock
-    this.#denials = denyCache && new DenyCache(denyCache, this.#observers)
+    this.#denials = denyCache && new DenyCache(denyCache, this.#observers, clock)
     this.#leases = new Leases(store, lease, clock, this.#observers)
   }
 

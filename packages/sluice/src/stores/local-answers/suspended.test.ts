@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Charge } from '../../core/engine/ask.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import { compilePolicy } from '../../policy/compile/compile-policy.ts'
 import { virtualClock } from '../../testing/virtual-clock.ts'
 import { fallback } from '../fallback/fallback.ts'
@@ -32,4 +33,19 @@ it('units of a lease do not outlive their window when the machine was suspended'
   while ((await take()).allowed) admitted++
   expect(admitted).toBeLessThanOrEqual(limit)
   await leased.close()
+})
+
+it('a denial does not outlast what the store would deny, when the machine was suspended', async () => {
+  const clock = virtualClock()
+  const inner = memoryStore({ clock })
+  const store = wrapStore(inner, { decide: async (ask) => inner.decide(ask, 0) })
+  const policy = { service: 's', rules: [{ name: 'r', limits: { amount: 1, per: '1h' } }] }
+  const limiter = await createLimiter({ policy, store, clock, denyCache: { maxAge: '2h' } })
+  await limiter.take('k')
+  expect((await limiter.take('k')).allowed).toBe(false)
+  clock.set(clock.now() / 1000 + 1_800_000)
+  expect(await limiter.take('k')).toMatchObject({ by: 'deny-cache', retryAfterMs: 1_800_000 })
+  clock.set(clock.now() / 1000 + 1_800_000)
+  expect((await limiter.take('k')).allowed).toBe(true)
+  await limiter.close()
 })
