@@ -56,6 +56,20 @@ test.each([
     }
 })
 
+test('the copy of another key is damage, as a reply that reached the wrong call would be', async () => {
+  const name = `copies${namespaces++}`
+  const cache = await makeCache(name, { compressBytes: 1000 })
+  const reader = await makeCache(name, { memory: false })
+  for (const text of ['short', 'long'.repeat(1000)]) {
+    await cache.set(keys.price('XLM'), text)
+    const at = `sluice:#cache/default/${name}/price/`
+    await server.cli('COPY', `${at}XLM`, `${at}BTC`, 'REPLACE')
+    expect((await reader.get(keys.price('XLM')))?.value).toBe(text)
+    expect(await reader.get(keys.price('BTC'))).toBeUndefined()
+  }
+  expect(reader.stats().skipped.damaged).toBe(2)
+})
+
 test('tags count against the bounds of a value and of the memory', async () => {
   const cache = await createCache({ memory: { maxBytes: 1024 * 1024 }, maxValueBytes: 20_000 })
   open.push(cache)

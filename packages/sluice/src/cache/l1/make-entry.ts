@@ -83,7 +83,7 @@ export function makeEntry(
     uses: 1,
   }
   const stored = { generation, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags }
-  return { entry, keepMs: errorMs, write: () => writeCopy(stored, text, compressBytes) }
+  return { entry, keepMs: errorMs, write: () => writeCopy(key.encoded, stored, text, compressBytes) }
 }
 
 /** How one value is to be kept: milliseconds from now, and the scopes of its tags. */
@@ -131,7 +131,7 @@ export function readEntry(
   { codec, maxValueBytes }: ResolvedOptions,
   monitor: CacheMonitor,
 ): Entry | undefined {
-  const copy = readCopy(stored, codec, maxValueBytes)
+  const copy = readCopy(key.encoded, stored, codec, maxValueBytes)
   if (copy === undefined) {
     monitor.skipped(key.spec.name, 'damaged')
     return undefined

@@ -52,7 +52,7 @@ export async function inspectEntry(handle: RedisHandle, text: string): Promise<I
     const { reply, nowUs } = await cacheRedis.runScript(lookUp, keys, ['', '', '-'], 5000)
     const [length = -1] = reply.read() as number[]
     const stored = length < 0 ? undefined : StoredValue.next(reply, length, nowUs)
-    const copy = stored && readCopy(stored, taggedCodec, Number.POSITIVE_INFINITY)
+    const copy = stored && readCopy(encoded.join('/'), stored, taggedCodec, Number.POSITIVE_INFINITY)
     const freshMs = copy && stored ? Math.max(0, copy.freshMs - stored.ageMs) : 0
     return {
       service: String(decodeKey(service)[0]),

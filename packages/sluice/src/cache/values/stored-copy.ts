@@ -18,8 +18,8 @@ export interface StoredCopy {
   readonly value: unknown
 }
 
-const plain = '3'
-const deflated = '4'
+const plain = '5'
+const deflated = '6'
 const none = '-'
 const noTags: readonly string[] = []
 /** The most that the four times of a copy take. */
@@ -29,23 +29,29 @@ const show = (value: number): string => (value === Infinity ? none : String(Math
 /**
  * Writes a copy: a line of fields separated by spaces (format; generation and twice the sequence; a checksum of all
  * that follows; fresh, stale, error and fetch milliseconds; ETag; tags), then the text of the codec, deflated if
- * requested. The checksum cannot include what Redis writes for producers. That is the sequence, which therefore stands
+ * requested. The checksum begins with the key: a reply that reaches the wrong call, as through a broken proxy, is damaged
+ * there. It cannot include what Redis writes for producers. That is the sequence, which therefore stands
  * twice, and the generation: one that is damaged is not known to any process, so that the copy is only stale.
  */
-export function writeCopy(copy: Omit<StoredCopy, 'value'>, text: string, compressBytes: number): string | Buffer {
+export function writeCopy(
+  key: string,
+  copy: Omit<StoredCopy, 'value'>,
+  text: string,
+  compressBytes: number,
+): string | Buffer {
   const { generation = none, sequence, freshMs, staleMs, errorMs, fetchMs, etag, tags } = copy
   const times = [freshMs, staleMs, errorMs, fetchMs].map(show)
   const fields = [...times, etag === undefined ? none : encodeURIComponent(etag), ...tags].join(' ')
   const start = `${generation} ${sequence} ${sequence}`
   if (text.length < compressBytes) {
     const rest = `${fields}\n${text}`
-    return `${plain} ${start} ${crc32(rest)} ${rest}`
+    return `${plain} ${start} ${crc32(rest, crc32(key))} ${rest}`
   }
   const rest = Buffer.concat([Buffer.from(`${fields}\n`), deflateRawSync(Buffer.from(text))])
-  return Buffer.concat([Buffer.from(`${deflated} ${start} ${crc32(rest)} `), rest])
+  return Buffer.concat([Buffer.from(`${deflated} ${start} ${crc32(rest, crc32(key))} `), rest])
 }
 
-/** Puts a generation and sequence into a copy that was written without: `3 - 0 0 ...`. */
+/** Puts a generation and sequence into a copy that was written without: `5 - 0 0 ...`. */
 export function stampCopy(copy: string | Buffer, generation: string, sequence: number): string | Buffer {
   const stamp = `${generation} ${sequence} ${sequence}`
   if (typeof copy === 'string') return copy.slice(0, 2) + stamp + copy.slice(7)
@@ -53,20 +59,20 @@ export function stampCopy(copy: string | Buffer, generation: string, sequence: n
 }
 
 /** Reads a copy; undefined for what is damaged, foreign, or larger than allowed, also when unpacked. */
-export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): StoredCopy | undefined {
+export function readCopy(key: string, stored: StoredValue, codec: Codec, maxBytes: number): StoredCopy | undefined {
   const { bytes } = stored
   const start = stored.start + timeLength
   const end = bytes.indexOf(10, start)
   const format = bytes[start]
   if (!stored.isDated || end < 0 || end >= stored.end) return undefined
-  if ((format !== 51 && format !== 52) || bytes[start + 1] !== 32) return undefined
+  if ((format !== 53 && format !== 54) || bytes[start + 1] !== 32) return undefined
   const fields = new Fields(bytes, start + 2, end)
   const generation = fields.text()
   const sequence = fields.number()
   if (fields.number() !== sequence) return undefined
   const checksum = fields.number()
   if (stored.end - fields.at > maxBytes + timesLength) return undefined
-  if (crc32(bytes.subarray(fields.at, stored.end)) !== checksum) return undefined
+  if (crc32(bytes.subarray(fields.at, stored.end), crc32(key)) !== checksum) return undefined
   const freshMs = fields.number()
   const staleMs = fields.number()
   const errorMs = fields.number()
@@ -75,7 +81,7 @@ export function readCopy(stored: StoredValue, codec: Codec, maxBytes: number): S
   const tags = fields.isOver ? noTags : fields.rest().split(' ')
   try {
     const packed = bytes.subarray(end + 1, stored.end)
-    const text = format === 51 ? packed : inflateRawSync(packed, { maxOutputLength: maxBytes })
+    const text = format === 53 ? packed : inflateRawSync(packed, { maxOutputLength: maxBytes })
     const value = deepFreeze(codec.decode(text.toString()))
     const known = generation === none ? undefined : generation
     const etag = tagOfSource === none ? undefined : decodeURIComponent(tagOfSource)
