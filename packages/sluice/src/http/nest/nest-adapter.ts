@@ -106,19 +106,18 @@ export class NestAdapter<Decided extends Decision | undefined> {
 }
 
 const requestOf = (context: ExecutionContext): PlatformRequest => context.switchToHttp().getRequest<PlatformRequest>()
+const rawOf = (context: ExecutionContext): IncomingMessage => requestOf(context).raw ?? requestOf(context)
 const responseOf = (context: ExecutionContext): PlatformResponse => context.switchToHttp().getResponse()
 
 const reader: RequestReader<ExecutionContext, ExecutionContext> = {
-  peer: (context) => (requestOf(context).raw ?? requestOf(context)).socket.remoteAddress,
+  peer: (context) => rawOf(context).socket.remoteAddress,
   headers: (context) => requestOf(context).headers,
   query: (context) => queryOf(requestOf(context)),
   params: (context) => requestOf(context).params,
-  body: (context) => bodyOf(requestOf(context)),
+  body: (context) => parsedBody(rawOf(context), requestOf(context).body ?? undefined),
   route: (context) => routeOf(requestOf(context)),
   request: (context) => context,
 }
-
-const bodyOf = (req: PlatformRequest): unknown => parsedBody(req.raw ?? req, req.body ?? undefined)
 
 /** Express ends the query at a fragment, Fastify does not. */
 function queryOf({ raw, query }: PlatformRequest): RequestView['query'] {

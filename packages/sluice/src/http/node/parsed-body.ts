@@ -20,7 +20,7 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 function isEmptyObject(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0
+  return typeof body === 'object' && body !== null && Object.keys(body).length === 0
 }
 
 /** What of the options is called with the request. */
