@@ -3,7 +3,10 @@ import { every } from './every.ts'
 
 const tickMs = 25
 
-/** How late this process was, in all: stopped, short of CPU, or with its event loop blocked. Measured between start and stop. */
+/**
+ * How late this process was, in all: stopped, short of CPU, or with its event loop blocked. Measured between start and
+ * stop.
+ */
 export class OwnLateness {
   readonly #clock: Clock
   #lateMs = 0

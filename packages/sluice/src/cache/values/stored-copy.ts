@@ -29,9 +29,9 @@ const show = (value: number): string => (value === Infinity ? none : String(Math
 /**
  * Writes a copy: a line of fields separated by spaces (format; generation and twice the sequence; a checksum of all
  * that follows; fresh, stale, error and fetch milliseconds; ETag; tags), then the text of the codec, deflated if
- * requested. The checksum begins with the key: a reply that reaches the wrong call, as through a broken proxy, is damaged
- * there. It cannot include what Redis writes for producers. That is the sequence, which therefore stands
- * twice, and the generation: one that is damaged is not known to any process, so that the copy is only stale.
+ * requested. The checksum begins with the key: a reply that reaches the wrong call, as through a broken proxy, is
+ * damaged there. It cannot include what Redis writes for producers. That is the sequence, which therefore stands twice,
+ * and the generation: one that is damaged is not known to any process, so that the copy is only stale.
  */
 export function writeCopy(
   key: string,
