@@ -60,7 +60,7 @@ async function change(dist: string, writes: boolean): Promise<void> {
       replace(source, 'local call = redis.call', translating(writes ? write : '')),
     )
   const isLater = "if type(redis.pcall('HGET', KEYS[1], 'format')) == 'string' then return refuse_later(KEYS[1]) end"
-  await changeScripts(join(dist, 'cache/link/scripts.gen.js'), isLater, (source) =>
+  await changeScripts(join(dist, 'cache/l2/scripts.gen.js'), isLater, (source) =>
     replace(source, isLater, writes ? "redis.pcall('HSET', KEYS[1], 'format', '2')" : ''),
   )
   const copies = join(dist, 'cache/values/stored-copy.js')
