@@ -95,7 +95,7 @@ function isUnreadable(root: SelectorRoot, whole: unknown): boolean {
 
 /** Text, bytes, or a stream of them, which the handler may parse. */
 function isRaw(body: unknown): boolean {
-  if (typeof body === 'string' || body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return true
+  if (typeof body === 'string' || ArrayBuffer.isView(body)) return true
   const { pipe, getReader } = (body ?? {}) as { pipe?: unknown; getReader?: unknown }
   return typeof (pipe ?? getReader) === 'function'
 }
