@@ -65,9 +65,9 @@ async function change(dist: string, writes: boolean): Promise<void> {
   )
   const copies = join(dist, 'cache/values/stored-copy.js')
   let text = readFileSync(copies, 'utf8')
-  text = replace(text, '(format !== 51 && format !== 52)', '!(format >= 51 && format <= 54)')
-  text = replace(text, 'format === 51 ?', 'format % 2 === 1 ?')
-  if (writes) text = replace(replace(text, "plain = '3'", "plain = '5'"), "deflated = '4'", "deflated = '6'")
+  text = replace(text, '(format !== 53 && format !== 54)', '!(format >= 53 && format <= 56)')
+  text = replace(text, 'format === 53 ?', 'format % 2 === 1 ?')
+  if (writes) text = replace(replace(text, "plain = '5'", "plain = '7'"), "deflated = '6'", "deflated = '8'")
   writeFileSync(copies, text)
 }
 

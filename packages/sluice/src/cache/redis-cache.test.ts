@@ -308,5 +308,7 @@ test('a cache appears in the reports of its process, under its name', async () =
     },
     { timeoutMs: 10_000 },
   )
-  expect(found!.report.sections).toMatchObject([{ kind: 'cache', name: 'prices', stats: { redis: 'up' } }])
+  expect(found!.report.sections).toContainEqual(
+    expect.objectContaining({ kind: 'cache', name: 'prices', stats: expect.objectContaining({ redis: 'up' }) }),
+  )
 })

@@ -241,7 +241,7 @@ describe('sluice serve --proxy-port', () => {
       { describe: 'top to show the grants of both processes' },
     )
     const top = await runCli(['top', '--count', '1', '--url', daemon.url], { cwd: folder })
-    expect(top.out).toMatch(/vendor: \d+ grants\/s, 0 waiting/)
+    expect(top.out).toMatch(/vendor: [\d.]+ grants\/s, 0 waiting/)
     // Both follow the policy as it changes.
     writePolicy('limits: { rps: 100 }, maxWait: 2s', 'rules: [{ name: r, limits: { rpm: 6 } }]\n')
     await waitFor(() => daemon.out().includes('upstreams follow a new policy'))

@@ -8,9 +8,7 @@ const loneSurrogate = /\p{Surrogate}/gu
 
 /**
  * Writes text as an RFC 9651 string. Such strings are printable ASCII, so everything else is written as the
- * percent-encoded bytes of its UTF-8.
- *
- * @example sfString('per "user"') // '"per \\"user\\""'
+ * percent-encoded bytes of its UTF-8: `per "user"` is `"per \\"user\\""`.
  */
 function sfString(text: string): string {
   if (plain.test(text)) return `"${text}"`

@@ -324,10 +324,10 @@ describe.each<[string, () => Positions]>([
 
   it('gives a partition away when its worker does not extend the claim, and not before', async () => {
     const positions = open()
-    const first = await positions.claim(pipeline, 'b', 'one', 150)
+    const kept = await positions.claim(pipeline, 'b', 'one', 60_000)
     expect(await positions.claim(pipeline, 'b', 'two', 1000)).toBeUndefined()
-    expect(await positions.extend(first!, 150)).toBe(true)
+    expect(await positions.extend(kept!, 150)).toBe(true)
     await expect.poll(() => positions.claim(pipeline, 'b', 'two', 60_000)).toBeDefined()
-    expect(await positions.extend(first!, 60_000)).toBe(false)
+    expect(await positions.extend(kept!, 60_000)).toBe(false)
   })
 })

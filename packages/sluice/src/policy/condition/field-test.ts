@@ -8,8 +8,6 @@ import { endlessEntries, findList, type List, type Lists, type Members, networkM
 /**
  * Whether a text fits a pattern in which each `*` stands for any characters, also none. It looks at each part once,
  * from left to right, so that no text makes it slow.
- *
- * @example compileLike('/files/*.pdf')('/files/a.pdf') // true
  */
 function compileLike(pattern: string): (text: string) => boolean {
   const [first, ...rest] = pattern.split('*')

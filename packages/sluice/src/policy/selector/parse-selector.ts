@@ -9,8 +9,6 @@ const deepestPath = 16
 /**
  * Reads the path of a field: names after dots, `[0]` for items, `["any text"]` for names with dots or spaces in them.
  * Returns undefined for what is no path.
- *
- * @example parseFieldPath('items[0].id') // ['items', '0', 'id']
  */
 function parseFieldPath(text: string): readonly string[] | undefined {
   const path: string[] = []
