@@ -43,9 +43,12 @@ export class Lease {
   /** The limits as the last draw left them: what is still here counts as remaining on top. */
   #statuses: readonly LimitStatus[] = []
   #statusesMs = 0
-  #drawing = false
+  /** The draw in flight; it ends when what it drew is in use or given back. */
+  #drawing: Promise<void> | undefined
   /** Grows when units drawn earlier must no longer be used: a draw in flight then comes too late. */
   #epoch = 0
+  /** The epoch of the last reset: what was drawn before it is not returned. */
+  #resetEpoch = 0
   #asks = 0
   #rate = 0
   #rateMs: number
@@ -91,30 +94,39 @@ export class Lease {
   }
 
   isIdle(nowMs: number): boolean {
-    return nowMs - this.#usedMs > idleMs
+    return this.#drawing === undefined && nowMs - this.#usedMs > idleMs
   }
 
   /** Forgets the units without returning them: the subject was reset. */
   drop(): void {
+    this.#forget()
+    this.#resetEpoch = this.#epoch
+  }
+
+  /**
+   * Returns what is unused, and what a draw in flight still brings. A reply that gets lost strands it until the window
+   * ends; it is never returned twice.
+   */
+  async giveBack(): Promise<void> {
+    const [charge, units] = [this.#charge, this.#units]
+    this.#forget()
+    await Promise.all([this.#refund(charge, units, this.#takenUs, this.#endsMs, this.#wallEndsMs), this.#drawing])
+  }
+
+  #forget(): void {
     this.#epoch++
     this.#units = 0
   }
 
-  /** Returns what is unused. A reply that gets lost strands it until the window ends; it is never returned twice. */
-  async giveBack(): Promise<void> {
-    const units = this.#units
-    const takenUs = this.#takenUs
-    this.drop()
+  async #refund(charge: Charge, units: number, takenUs: number, endsMs: number, wallEndsMs: number): Promise<void> {
     if (units === 0) return
-    if (this.#isOver(this.#clock.monotonic())) {
+    if (this.#clock.monotonic() >= endsMs || this.#wallMs() >= wallEndsMs) {
       this.#report(0, 0, units)
       return
     }
     try {
-      await this.#store.decide(
-        { kind: 'refund', charges: [changeCharge(this.#charge, { cost: units })], takenUs },
-        this.#withinMs,
-      )
+      const charges = [changeCharge(charge, { cost: units })]
+      await this.#store.decide({ kind: 'refund', charges, takenUs }, this.#withinMs)
       this.#report(0, units, 0)
     } catch {
       this.#report(0, 0, units)
@@ -137,7 +149,7 @@ export class Lease {
 
   #strand(): void {
     this.#report(0, 0, this.#units)
-    this.drop()
+    this.#forget()
   }
 
   /** The demand in units per `aheadMs`, smoothed a little. */
@@ -162,34 +174,36 @@ export class Lease {
 
   #draw(nowMs: number): void {
     const copies = this.#wanted()
-    if (this.#drawing || copies < 2) return
-    this.#drawing = true
+    if (this.#drawing !== undefined || copies < 2) return
     const epoch = this.#epoch
     const wallMs = this.#wallMs()
     const charge = changeCharge(this.#charge, { cost: 1 })
-    Promise.resolve(this.#store.decide({ kind: 'take', charges: [charge], copies, hold: undefined }, this.#withinMs))
+    const ask = { kind: 'take', charges: [charge], copies, hold: undefined } as const
+    this.#drawing = Promise.resolve(this.#store.decide(ask, this.#withinMs))
       .then(
-        (answer) => this.#drawn(answer, charge.limits, epoch, nowMs, wallMs),
+        (answer) => this.#drawn(answer, charge, epoch, nowMs, wallMs),
         () => undefined,
       )
       .finally(() => {
-        this.#drawing = false
+        this.#drawing = undefined
       })
   }
 
-  #drawn(answer: Answer, limits: LimitSet, epoch: number, askedMs: number, askedWallMs: number): void {
+  async #drawn(answer: Answer, charge: Charge, epoch: number, askedMs: number, askedWallMs: number): Promise<void> {
     if (answer.failure !== undefined || answer.granted === 0) return
     this.#report(answer.granted, 0, 0)
-    if (epoch !== this.#epoch || limits !== this.#charge.limits) {
+    const statuses = answer.statuses[0]!
+    const lifeMs = Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
+    const [endsMs, wallEndsMs] = [askedMs + lifeMs, askedWallMs + lifeMs]
+    if (epoch < this.#resetEpoch) {
       this.#report(0, 0, answer.granted)
       return
     }
-    const statuses = answer.statuses[0]!
-    const lifeMs = Math.min(...statuses.map((status) => status.resetMs)) - 1 - marginMs
+    if (epoch !== this.#epoch) return this.#refund(charge, answer.granted, answer.nowUs, endsMs, wallEndsMs)
     // Units of an earlier window that ended while this draw was in flight must not live on under the new end.
     if (this.#units > 0 && this.#isOver(this.#clock.monotonic())) this.#strand()
-    this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, askedMs + lifeMs) : askedMs + lifeMs
-    this.#wallEndsMs = this.#units > 0 ? Math.min(this.#wallEndsMs, askedWallMs + lifeMs) : askedWallMs + lifeMs
+    this.#endsMs = this.#units > 0 ? Math.min(this.#endsMs, endsMs) : endsMs
+    this.#wallEndsMs = this.#units > 0 ? Math.min(this.#wallEndsMs, wallEndsMs) : wallEndsMs
     this.#units += answer.granted
     this.#takenUs = answer.nowUs
     this.#statuses = statuses

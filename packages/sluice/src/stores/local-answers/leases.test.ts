@@ -118,6 +118,40 @@ it('does not spend beyond its window', async () => {
   await limiter.close()
 })
 
+it.each(['the limiter closes', 'nobody asks any more', 'the subject is reset'])(
+  'counts what a draw brings that is answered after %s',
+  async (then) => {
+    const clock = virtualClock()
+    const memory = memoryStore({ clock })
+    const draws: (() => void)[] = []
+    // As if it were a round trip away; draws are answered when the test says so.
+    const store = wrapStore(memory, {
+      decide: async (ask, withinMs) => {
+        const answer = await memory.decide(ask, withinMs)
+        if (ask.kind === 'take' && ask.copies > 1) await new Promise<void>((resolve) => draws.push(resolve))
+        return answer
+      },
+    })
+    const policy = { service: 'late', rules: [{ name: 'hot', limits: { rph: 1000 }, lease: true }] }
+    const open = () => createLimiter({ policy, store, clock, denyCache: false, replicas: 1, deadline: '60s' })
+    const limiter = await open()
+    for (let taken = 0; taken < 50; taken++) await limiter.take('five')
+    expect(draws).toHaveLength(1)
+    const other = await open()
+    const left = async (): Promise<number> => (await other.peek('five')).limits[0]!.remaining
+    expect(await left()).toBeLessThan(950)
+    if (then === 'the subject is reset') await limiter.reset('five')
+    const closed = then === 'the limiter closes' ? limiter.close() : undefined
+    await clock.advance(1000)
+    draws[0]!()
+    await closed
+    await clock.advance(1000)
+    expect(await left()).toBe(then === 'the subject is reset' ? 1000 : 950)
+    await limiter.close()
+    await other.close()
+  },
+)
+
 it('forgets what it drew when the subject is reset', async () => {
   const limiter = await replica(50_000, 'reset')
   for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 50 }, () => limiter.take('four')))
