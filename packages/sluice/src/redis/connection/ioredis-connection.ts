@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { afterUnread } from '../../runtime/after-unread.ts'
 import { every } from '../../runtime/every.ts'
 import type { IoredisClient } from '../client.ts'
 import { slotOf } from '../slots.ts'
@@ -15,7 +16,7 @@ import { Silence } from './silence.ts'
 
 interface Duplicated extends IoredisClient {
   readonly options: Record<string, unknown>
-  readonly stream?: { destroy(error: Error): unknown }
+  readonly stream?: { readonly bytesRead: number; destroy(error?: Error): unknown }
   /** Of a cluster. */
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes?(role: 'master'): Duplicated[]
@@ -53,6 +54,8 @@ export function ioredisConnection(
     isWrongDatabase = false
   })
   leaveSilentHandshakes(own, socketTimeoutMs)
+  readBeforeTimeouts(own, clock)
+  own.on('+node', (node: Duplicated) => readBeforeTimeouts(node, clock))
   const stopReconnecting = reconnectEnded(own, reconnectMs, clock)
   const stopRefreshing = own.isCluster === true ? refreshSlots(own, clock) : () => undefined
   let generation = 0
@@ -152,6 +155,27 @@ function leaveSilentHandshakes(own: Duplicated, socketTimeoutMs: number): void {
   })
   own.on('ready', () => {
     own.options.socketTimeout = undefined
+  })
+}
+
+/**
+ * The timer of ioredis fires before sockets are read. After a long turn of the event loop it would close a connection
+ * whose replies have come and are not read yet, and fail all calls in flight.
+ */
+function readBeforeTimeouts(own: Duplicated, clock: Clock): void {
+  own.on('connect', () => {
+    const { stream } = own
+    // A cluster has no stream.
+    if (stream === undefined) return
+    const destroy = stream.destroy.bind(stream)
+    stream.destroy = (error) => {
+      if (error?.message.startsWith('Socket timeout') !== true) return destroy(error)
+      const { bytesRead } = stream
+      afterUnread(clock, () => {
+        if (stream.bytesRead === bytesRead) destroy(error)
+      })
+      return stream
+    }
   })
 }
 

@@ -27,6 +27,12 @@ export function nodeRedisConnection(client: NodeRedisClient, options: Connection
   return connection
 }
 
+/** A turn of the event loop in which calls were made. */
+interface Turn {
+  /** When they were written; `Infinity` before. */
+  writtenMs: number
+}
+
 class NodeRedisConnection implements RedisConnection {
   readonly isCluster: boolean
   readonly attempted: Promise<void>
@@ -44,6 +50,7 @@ class NodeRedisConnection implements RedisConnection {
   #lastError: Error | undefined
   #unreadySinceMs: number | undefined
   #isRenewing = false
+  #turn: Turn | undefined
   #closed = false
   #settleAttempted!: () => void
 
@@ -131,10 +138,17 @@ class NodeRedisConnection implements RedisConnection {
     }
     this.#unreadySinceMs = undefined
     let isSilent = false
-    const timeout = this.#timeouts.add(nowMs + this.#socketTimeoutMs, () => {
+    const turn = this.#thisTurn()
+    const look = (readMs: number): void => {
+      const atMs = turn.writtenMs + this.#socketTimeoutMs
+      if (readMs < atMs) {
+        timeout = this.#timeouts.add(Math.min(atMs, readMs + this.#socketTimeoutMs), look)
+        return
+      }
       isSilent = true
       if (own === this.#own) this.#reachability.probeNow()
-    })
+    }
+    let timeout = this.#timeouts.add(nowMs + this.#socketTimeoutMs, look)
     try {
       return await send()
     } catch (error) {
@@ -145,6 +159,21 @@ class NodeRedisConnection implements RedisConnection {
     } finally {
       timeout.cancel()
     }
+  }
+
+  /**
+   * node-redis writes at the end of a turn of the event loop. However long that turn takes, no server owes a reply
+   * before.
+   */
+  #thisTurn(): Turn {
+    if (this.#turn !== undefined) return this.#turn
+    const turn = { writtenMs: Infinity }
+    this.#turn = turn
+    setImmediate(() => {
+      turn.writtenMs = this.#clock.monotonic()
+      this.#turn = undefined
+    })
+    return turn
   }
 
   #connected(own: OwnNodeRedis): void {

@@ -65,6 +65,22 @@ describe.each(Object.entries(clients))('a cluster, with %s', (name, client) => {
     }
   })
 
+  test('replies that a busy process has not read yet are no silence of a node', async () => {
+    const limiter = await open(10_000)
+    try {
+      await exact(limiter)
+      for (let time = 0; time < 3; time++) {
+        const taking = limiter.take('unread', { rule: 'one' })
+        await new Promise(setImmediate)
+        // Longer than a connection with calls in flight may be silent.
+        for (const endMs = performance.now() + 700; performance.now() < endMs; );
+        expect(await taking).toMatchObject({ allowed: true, degraded: false, failure: undefined })
+      }
+    } finally {
+      await limiter.close()
+    }
+  })
+
   test('a slot on the move (ASK, TRYAGAIN) and one that has moved (MOVED) are followed, exactly', async () => {
     const limiter = await open()
     try {
