@@ -116,6 +116,7 @@ async function transactOnce(
     const found = rows as readonly { key: string; value: string | null; now_us: number }[]
     const values = new Map(found.map(({ key, value }) => [key, value ?? undefined]))
     if (values.size < keys.length) return keys.filter((key) => !values.has(key))
+    if (clock.monotonic() >= endMs) throw new StoreError('timeout', 'PostgreSQL: the rows came after the deadline.')
     const writes = decideOn(
       keys.map((key) => values.get(key)),
       found.reduce((latest, { now_us }) => Math.max(latest, now_us), 0),
