@@ -84,8 +84,9 @@ export function holdHandle(decision: Decision, held: Held, context: HoldContext)
     release,
     extend: async (ttl = ttlMs) => hold.extend(readTtl(ttl)),
     [asyncDispose]: async () => {
-      // A store that fails must not hide the error that a block ended with; the hold then ends when it expires.
-      await (kind === 'reserve' ? cancel() : release()).catch(() => false)
+      // A store that fails must not hide the error that a block ended with; the hold then ends when it expires. By the
+      // handle, so that it is not forgotten while somebody has one of its functions.
+      await (kind === 'reserve' ? handle.cancel() : handle.release()).catch(() => false)
     },
   }
   if (isOpen) renewals?.whenForgotten(handle, hold.stop)

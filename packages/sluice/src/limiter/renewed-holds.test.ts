@@ -87,3 +87,27 @@ test.each([
   expect(hold.allowed).toBe(true)
   await limiter.close()
 })
+
+test.each(['settle', 'cancel', 'release', 'extend'] as const)(
+  'a hold is renewed while somebody has no more of it than its %s',
+  async (name) => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const { clock, limiter, left } = await opened()
+    const { [name]: kept } = await limiter.reserve('k', { cost: 400 })
+    await limiter.reserve('k', { cost: 100 })
+    await waitFor(
+      async () => {
+        collect()
+        await clock.advance('31s')
+        // The one of which nobody has anything has expired.
+        return (await left()) === 600
+      },
+      { describe: 'only the forgotten reservation to expire' },
+    )
+    await clock.advance('31s')
+    expect(await left()).toBe(600)
+    expect(await kept(400)).toBe(true)
+    await limiter.close()
+  },
+)
