@@ -1,6 +1,7 @@
 import { backoffMs } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import { invalidOption, isSluiceError } from '../core/errors.ts'
+import { callListener } from '../core/observe/emitter.ts'
 import { backgroundClock } from '../runtime/background-clock.ts'
 import { sleep } from '../runtime/sleep.ts'
 import type { MessageListener } from './presence.ts'
@@ -124,9 +125,9 @@ export class MessageFollower {
     if (!this.#caughtUp.delete(published.id)) this.#deliver(published)
   }
 
-  #deliver({ id, event, message }: Published): void {
-    this.#lastId = id
-    this.#listener(message, { id, event })
+  #deliver(published: Published): void {
+    this.#lastId = published.id
+    callListener(({ id, event, message }) => this.#listener(message, { id, event }), published)
   }
 }
 

@@ -1,7 +1,7 @@
 import { checkOptionNames } from '../core/check-options.ts'
 import type { Clock, Timer } from '../core/clock.ts'
 import { invalidOption, SluiceError } from '../core/errors.ts'
-import { Emitter } from '../core/observe/emitter.ts'
+import { callListener, Emitter } from '../core/observe/emitter.ts'
 import type { Subscriber } from '../redis/messages.ts'
 import { missingRight } from '../redis/missing-right.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -126,7 +126,7 @@ export class RedisPresence implements Presence {
     return this.#subscribe(this.#store.keys.changes(channel), {
       message(text) {
         const change = parseChange(text)
-        if (change) listener(change)
+        if (change) callListener(listener, change)
       },
     })
   }

@@ -1,6 +1,7 @@
 import { createServer, request, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openRedis } from '../stores/redis/open-redis.ts'
 import { type RedisServer, startRedis } from '../testing/servers/redis.ts'
@@ -173,3 +174,80 @@ test('ids and channels with lone surrogates are different members, and leave', a
   for (const membership of joined) membership.leave()
   await waitFor(async () => (await presence.count('\udc00')) === 0)
 })
+
+test('a listener that throws takes no message from itself or from others', async () => {
+  const surfaced: unknown[] = []
+  const before = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', (error) => surfaced.push(error))
+  open.push({
+    close: () => {
+      process.removeAllListeners('unhandledRejection')
+      for (const listener of before) process.on('unhandledRejection', listener)
+    },
+  })
+  const presence = await makePresence()
+  const [thrown, other, late] = [[] as unknown[], [] as unknown[], [] as unknown[]]
+  let firstId = ''
+  presence.subscribe('c', (message, { id }) => {
+    firstId ||= id
+    thrown.push(message)
+    throw new Error('mine')
+  })
+  presence.watch('c', () => {
+    throw new Error('mine')
+  })
+  presence.subscribe('c', (message) => other.push(message))
+  await waitFor(async () => (await subscriptions()) === 2)
+  await presence.join('c', 'ann')
+  await Promise.all(Array.from({ length: 50 }, (_, i) => presence.publish('c', i)))
+  await waitFor(() => other.length === 50)
+  expect(thrown).toEqual(other)
+  const after = { after: firstId }
+  presence.subscribe(
+    'c',
+    (message) => {
+      late.push(message)
+      throw new Error('mine')
+    },
+    after,
+  )
+  await waitFor(() => late.length === 49)
+  await presence.publish('c', 'last')
+  await waitFor(() => late.at(-1) === 'last')
+  await waitFor(() => surfaced.length === 51 + 1 + 50)
+})
+
+test.each(['ioredis', 'node-redis'] as const)(
+  'a subscription that a busy Redis refused is made when it is not busy any more, with %s',
+  async (driver) => {
+    const url = `redis://127.0.0.1:${server.port}`
+    const client = driver === 'ioredis' ? new Redis(url) : createClient({ url })
+    client.on('error', () => undefined)
+    open.push({ close: () => (client instanceof Redis ? client.disconnect() : undefined) })
+    const redis = openRedis(client, { reports: false })
+    const presence = await createPresence({ redis, name: `busy${namespaces++}`, redisDeadline: '2s', grace: '10ms' })
+    open.push(presence)
+    let isThere = false
+    presence.subscribe('first', () => {
+      isThere = true
+    })
+    await waitFor(async () => {
+      await presence.publish('first', 1)
+      return isThere
+    })
+    await server.cli('CONFIG', 'SET', 'busy-reply-threshold', '1')
+    const script = server.cli('EVAL', 'while true do end', '0').catch(() => undefined)
+    await waitFor(async () => String(await server.cli('TIME').catch((error) => error)).includes('BUSY'))
+    const heard: unknown[] = []
+    presence.subscribe('second', (message) => heard.push(message))
+    // What a new subscriber is told of is refused as well.
+    await waitFor(async () => (await presence.count('x').catch((error) => error.kind)) === 'busy')
+    await server.cli('SCRIPT', 'KILL')
+    await script
+    await waitFor(async () => {
+      await presence.publish('second', 1)
+      return heard.length > 0
+    })
+  },
+)

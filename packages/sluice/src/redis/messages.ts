@@ -29,8 +29,8 @@ export class Messages {
   readonly #client: RedisClient
   readonly #options: ConnectionOptions
   readonly #channels = new Map<string, Set<Required<Subscriber>>>()
-  /** Channels that the server has refused. */
-  readonly #refused = new Set<string>()
+  /** Channels that could not be subscribed to, although there was a connection. */
+  readonly #failed = new Set<string>()
   readonly #deadlines: Deadlines
   #connection: SubscriberConnection | undefined
   #isReady = false
@@ -97,14 +97,13 @@ export class Messages {
     try {
       await connection.subscribe(channel)
     } catch (error) {
-      // A lost connection comes back and then calls `#ready`.
+      // A lost connection comes back and then calls `#ready`; a server that is busy gets better on this one.
       const failure = redisFailure(error)
-      if (failure.kind !== 'auth') return
-      this.#refused.add(channel)
-      for (const each of subscribers) each.refused(failure)
+      if (this.#channels.has(channel)) this.#failed.add(channel)
+      if (failure.kind === 'auth') for (const each of subscribers) each.refused(failure)
       return
     }
-    this.#refused.delete(channel)
+    this.#failed.delete(channel)
     if (connection !== this.#connection || !this.#isReady) return
     const present = this.#channels.get(channel)
     for (const each of subscribers) if (present?.has(each)) each.ready()
@@ -114,7 +113,7 @@ export class Messages {
     const subscribers = this.#channels.get(channel)
     if (!subscribers?.delete(subscriber) || subscribers.size > 0) return
     this.#channels.delete(channel)
-    this.#refused.delete(channel)
+    this.#failed.delete(channel)
     if (this.#channels.size === 0) this.#end()
     else if (this.#isReady) this.#connection?.unsubscribe(channel).catch(() => {})
   }
@@ -130,12 +129,12 @@ export class Messages {
     this.#deadlines.close()
     this.#connection?.close()
     this.#connection = undefined
+    this.#failed.clear()
     this.#isReady = false
     this.#wasReady = true
   }
 
   #pingLater(): void {
-    if (this.#connection?.ping === undefined) return
     this.#pingTimer = this.#options.clock.setTimeout(() => void this.#ping(), pingMs)
     this.#pingTimer.unref?.()
   }
@@ -143,23 +142,26 @@ export class Messages {
   /** Leaves a server that does not answer, or with which no connection has come about since the last time. */
   async #ping(): Promise<void> {
     const connection = this.#connection!
-    const isAlive = this.#isReady ? await this.#isAnswering(connection) : this.#wasReady
+    const isAlive = this.#isReady
+      ? await this.#isAnswering(connection)
+      : this.#wasReady || connection.ping === undefined
     if (connection !== this.#connection) return
     this.#wasReady = this.#isReady
     if (!isAlive) connection.reconnect()
-    else if (this.#isReady) this.#joinRefused(connection)
+    else if (this.#isReady) this.#joinFailed(connection)
     this.#pingLater()
   }
 
-  /** The account may have been given the right meanwhile. */
-  #joinRefused(connection: SubscriberConnection): void {
-    for (const channel of this.#refused) void this.#join(connection, channel, [...(this.#channels.get(channel) ?? [])])
+  /** The server may not be busy any more, and the account may have been given the right meanwhile. */
+  #joinFailed(connection: SubscriberConnection): void {
+    for (const channel of this.#failed) void this.#join(connection, channel, [...(this.#channels.get(channel) ?? [])])
   }
 
   async #isAnswering(connection: SubscriberConnection): Promise<boolean> {
+    if (connection.ping === undefined) return true
     const { clock, socketTimeoutMs } = this.#options
     // A server that answers with an error is there.
-    const answer = connection.ping!().then(isThere, isThere)
+    const answer = connection.ping().then(isThere, isThere)
     const waitMs = Math.max(socketTimeoutMs, 1000)
     return this.#deadlines.inTime(answer, clock.monotonic() + waitMs, () => undefined).catch(() => false)
   }

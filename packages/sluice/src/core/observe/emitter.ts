@@ -42,17 +42,19 @@ export class Emitter<Events> {
     }
   }
 
-  /**
-   * A listener that throws must not make the emitting call fail: its error surfaces as an unhandled rejection of its
-   * own.
-   */
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        listener(event as never)
-      } catch (error) {
-        void Promise.reject(error)
-      }
-    }
+    for (const listener of this.#listeners.get(name) ?? []) callListener<never>(listener, event as never)
+  }
+}
+
+/**
+ * Calls a listener. One that throws must not make the call fail that it hears of: its error surfaces as an unhandled
+ * rejection of its own.
+ */
+export function callListener<Event>(listener: (event: Event) => void, event: Event): void {
+  try {
+    listener(event)
+  } catch (error) {
+    void Promise.reject(error)
   }
 }
