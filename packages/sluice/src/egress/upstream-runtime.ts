@@ -144,8 +144,9 @@ export class UpstreamRuntime {
     this.#rules = rulesOf(upstream)
     this.#plainUnits = plainUnitsOf(upstream)
     if (origin !== upstream.origin) {
-      void this.#connections.close()
+      const former = this.#connections
       this.#connections = this.#newConnections()
+      void former.close()
     }
     if (account === upstream.account) return
     void this.#booking.close()

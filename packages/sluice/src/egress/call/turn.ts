@@ -3,7 +3,7 @@ import { parseDuration } from '../../core/duration.ts'
 import type { Grant } from '../booking/grant.ts'
 import type { BookingObserver } from '../booking/waiting-call.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { ConnectionUser } from '../connection/connections.ts'
+import type { Connections, ConnectionUser } from '../connection/connections.ts'
 import type { CallOptions } from '../egress.ts'
 import { RefusedError } from '../egress-error.ts'
 import type { UpstreamRuntime } from '../upstream-runtime.ts'
@@ -49,6 +49,8 @@ export class Turn implements BookingObserver, ConnectionUser {
   #state: 'idle' | 'before' | 'booked' | 'granted' | 'retrying' = 'idle'
   #retryTimer: Timer | undefined
   #grant: Grant | undefined
+  /** Those that it waits for; a vendor whose address has changed has others. */
+  #connections: Connections | undefined
 
   constructor(about: TurnOptions, user: TurnUser) {
     this.#about = about
@@ -119,15 +121,15 @@ export class Turn implements BookingObserver, ConnectionUser {
 
   /** Ends whatever it waits for; a grant that is not used is returned. */
   leave(): void {
-    const state = this.#state
-    const { runtime, needsConnection } = this.#about
+    const { runtime } = this.#about
     this.#state = 'idle'
     runtime.clock.clearTimeout(this.#retryTimer)
     this.#giveUp?.()
     this.#giveUp = undefined
     this.#grant?.cancel()
     this.#grant = undefined
-    if (state !== 'idle' && state !== 'retrying' && needsConnection) runtime.connections.leave(this)
+    this.#connections?.leave(this)
+    this.#connections = undefined
   }
 
   /** The attempt is over. */
@@ -138,7 +140,9 @@ export class Turn implements BookingObserver, ConnectionUser {
   #prepare(): void {
     const { runtime, needsConnection } = this.#about
     this.#state = 'before'
-    if (!needsConnection || runtime.connections.whenReady(this)) this.#book()
+    // Those of an upstream that has ended are not waited for: the booking refuses the call.
+    this.#connections = needsConnection && !runtime.connections.isClosed ? runtime.connections : undefined
+    if (this.#connections === undefined || this.#connections.whenReady(this)) this.#book()
   }
 
   connectionReady(): void {
@@ -193,7 +197,11 @@ export class Turn implements BookingObserver, ConnectionUser {
       this.connected(undefined)
       return
     }
-    const connection = runtime.connections.take(this)
+    if (this.#connections === undefined || this.#connections !== runtime.connections) {
+      this.again()
+      return
+    }
+    const connection = this.#connections.take(this)
     if (connection) this.connected(connection)
     else if ((runtime.roundTripMs ?? 0) > longHandshakeMs) this.again()
   }
@@ -201,13 +209,18 @@ export class Turn implements BookingObserver, ConnectionUser {
   connected(connection: Connection | undefined): void {
     const grant = this.#grant!
     this.#grant = undefined
+    this.#connections = undefined
     this.#state = 'idle'
     this.#user.granted(grant, connection)
   }
 
   connectFailed(error: Error): void {
-    this.#state = 'idle'
+    this.#connections = undefined
     this.leave()
     this.#user.unreachable(error)
+  }
+
+  connectionsClosed(): void {
+    this.again()
   }
 }

@@ -11,6 +11,7 @@ export class Connection {
   /** Undici has opened another connection by itself; it is used for one request only. */
   #isReplaced = false
   #idleSinceMs = Infinity
+  #wasUsed = false
 
   constructor(undici: Undici, origin: string, socket: Socket, connect: buildConnector.connector) {
     this.#socket = socket
@@ -42,7 +43,13 @@ export class Connection {
     this.#socket.unref()
   }
 
+  /** Whether it ever had a request. */
+  get wasUsed(): boolean {
+    return this.#wasUsed
+  }
+
   setBusy(): void {
+    this.#wasUsed = true
     this.#idleSinceMs = Infinity
     this.#socket.ref()
   }

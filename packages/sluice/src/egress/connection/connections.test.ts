@@ -3,6 +3,7 @@ import { type AddressInfo, createConnection, createServer, type Server, Socket }
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamSpec } from '../../policy/document/upstream-spec.ts'
+import type { PolicySource, SourceListener } from '../../policy/live/source.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
 import { createEgress } from '../create-egress.ts'
 import type { Egress } from '../egress.ts'
@@ -160,6 +161,7 @@ describe('connections', () => {
         connectionReady: () => ready.push(i),
         connected: () => {},
         connectFailed: () => failed.push(i),
+        connectionsClosed: () => {},
       })
     const fail = () => handshakes.shift()!(new Error('refused'), null)
     // One more call comes before each failure, so that some handshake is always under way.
@@ -178,6 +180,87 @@ describe('connections', () => {
     expect(ready.length).toBeGreaterThanOrEqual(left - 1)
     await connections.close(true)
   })
+
+  test.each([
+    ['refuses', (vendor: RawVendor) => vendor.server.close()],
+    ['accepts and closes', (vendor: RawVendor) => vendor.server.on('connection', (socket) => socket.end())],
+  ])(
+    'are not opened again and again in advance to a vendor that %s, while calls wait for a grant',
+    async (_, break_) => {
+      const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))
+      let opened = 0
+      const lookup = (_: string, __: object, callback: (error: null, found: object[]) => void): void => {
+        opened += 1
+        callback(null, [{ address: '127.0.0.1', family: 4 }])
+      }
+      const origin = vendor.origin.replace('127.0.0.1', 'localhost')
+      const limits = { amount: 1, per: '1h' }
+      const upstream = { name: 'vendor', origin, limits, maxQueue: 100, maxWait: '10h', retry: false as const }
+      const egress = await createEgress({
+        policy: { service: 's', upstreams: [upstream] },
+        connect: { lookup: lookup as never },
+      })
+      const calls = Array.from({ length: 4 }, () => egress.fetch(origin).catch((error) => error))
+      expect(await (await Promise.race(calls)).text()).toBe('ok')
+      break_(vendor)
+      for (const socket of vendor.sockets) socket.destroy()
+      opened = 0
+      const brokenMs = performance.now()
+      await expect.poll(() => performance.now() - brokenMs, { timeout: 5000 }).toBeGreaterThan(2000)
+      // Thousands without pauses between them.
+      expect(opened).toBeLessThan(40)
+      expect(opened).toBeGreaterThan(1)
+      await egress.close({ within: 100 })
+    },
+  )
+
+  test.each(['another address', 'no address, as it was removed', 'an egress that was closed'])(
+    'that are being opened when the vendor has %s leave no call behind',
+    async (change) => {
+      const [former, vendor] = [
+        await vendorOf(() => {}),
+        await vendorOf((socket) => socket.on('data', () => socket.write(ok))),
+      ]
+      const held: (() => void)[] = []
+      const lookup = (_: string, __: object, callback: (error: null, found: object[]) => void): void => {
+        held.push(() => callback(null, [{ address: '127.0.0.1', family: 4 }]))
+      }
+      const documentOf = (name: string, origin: string) => ({
+        service: 's',
+        upstreams: [{ name, origin, limits: { rps: 100 }, retry: false as const }],
+      })
+      let listener: SourceListener | undefined
+      const policy: PolicySource = {
+        description: 'test',
+        async start(given) {
+          listener = given
+          return { document: documentOf('vendor', former.origin.replace('127.0.0.1', 'localhost')), revision: 1 }
+        },
+        close: async () => {},
+      }
+      const egress = await createEgress({ policy, connect: { lookup: lookup as never } })
+      opened.push({ close: () => egress.close({ within: 100 }) })
+      const call = () =>
+        egress.request({ upstream: 'vendor', path: '/', method: 'GET' }).then(
+          ({ status }) => status,
+          (error) => error.code,
+        )
+      const calls = Array.from({ length: 10 }, call)
+      await expect.poll(() => held.length).toBeGreaterThan(0)
+      const { version } = egress.policy
+      if (change === 'an egress that was closed') await egress.close({ within: 10 })
+      else {
+        const name = change === 'another address' ? 'vendor' : 'other'
+        listener!.changed({ document: documentOf(name, vendor.origin), revision: 2 })
+        await expect.poll(() => egress.policy.version).not.toBe(version)
+      }
+      for (const open of held) open()
+      const expected = change === 'another address' ? 200 : 'SLUICE_CLOSED'
+      expect(await Promise.all(calls)).toEqual(Array(10).fill(expected))
+      if (change === 'another address')
+        expect(await Promise.all(Array.from({ length: 10 }, call))).toEqual(Array(10).fill(200))
+    },
+  )
 
   test('that are ready do not keep a process alive', async () => {
     const vendor = await vendorOf((socket) => socket.on('data', () => socket.write(ok)))

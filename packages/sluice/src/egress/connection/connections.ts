@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { buildConnector } from 'undici'
-import type { Clock } from '../../core/clock.ts'
+import { backoffMs } from '../../core/backoff.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
 import type { CompiledUpstream } from '../../policy/upstream/upstream.ts'
 import type { Handshakes } from './arrival.ts'
 import { Connection } from './connection.ts'
@@ -12,6 +13,8 @@ export interface ConnectionUser {
   connectionReady(): void
   connected(connection: Connection): void
   connectFailed(error: Error): void
+  /** There will be none: they are closed, such as because the vendor has another address now. */
+  connectionsClosed(): void
 }
 
 export interface ConnectionsOptions {
@@ -28,6 +31,8 @@ export interface ConnectionsOptions {
 const idleMs = 4000
 /** What a vendor closes earlier than this has other reasons than that it was idle. */
 const leastIdleMs = 500
+/** How long no connection is opened in advance after one that came to nothing, longer for several in a row. */
+const spareBackoff = { baseMs: 200, maxMs: 5000 } as const
 
 /**
  * The connections to one vendor. A call asks twice:
@@ -54,19 +59,28 @@ export class Connections {
   /** The vendor has ended a connection soon after a response, or in it. */
   #endsEarly = false
   #isClosed = false
+  /** How many were opened in a row that failed or that the vendor closed before they had a request. */
+  #inVain = 0
+  /** While it runs, connections are opened only for calls that cannot go on without one. */
+  #pause: Timer | undefined
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** Whether one is ready; otherwise `user.connectionReady` is called when one is. Ended by `take` or `leave`. */
   whenReady(user: ConnectionUser): boolean {
     this.#expected += 1
     this.#dropIdle()
+    const isReady = this.#ready.length > 0
+    if (!isReady) this.#before.set(user, { last: Infinity, isLast: false })
     this.#refill()
-    if (this.#ready.length > 0) return true
-    this.#before.set(user, { last: this.#begun, isLast: false })
-    return false
+    if (!isReady) this.#before.set(user, { last: this.#begun, isLast: false })
+    return isReady
   }
 
   /** A connection for a call that was granted; undefined when `user.connected` will be called with it. */
@@ -88,8 +102,13 @@ export class Connections {
     }
   }
 
-  /** The response has ended. */
+  /** The response has ended. One that was opened to another address is not kept. */
   giveBack(connection: Connection): void {
+    if (!this.#all.has(connection)) {
+      void connection.destroy()
+      return
+    }
+    if (connection.isOpen) this.#endPause()
     this.#returning += 1
     const add = (): void => {
       this.#returning -= 1
@@ -104,6 +123,8 @@ export class Connections {
   /** Ends connections after the requests that they have, or at once. */
   async close(isAtOnce = false): Promise<void> {
     this.#isClosed = true
+    this.#endPause()
+    for (const user of [...this.#granted, ...this.#before.keys()]) user.connectionsClosed()
     await Promise.all(Array.from(this.#all, (connection) => (isAtOnce ? connection.destroy() : connection.close())))
   }
 
@@ -138,7 +159,8 @@ export class Connections {
   }
 
   #refill(): void {
-    const target = this.#granted.size + Math.min(this.#expected, this.#options.spare())
+    const wanted = this.#pause === undefined ? this.#expected : this.#before.size
+    const target = this.#granted.size + Math.min(wanted, this.#options.spare())
     const isShort = (): boolean => this.#ready.length + this.#opening.size + this.#returning < target
     while (!this.#isClosed && isShort()) this.#open()
   }
@@ -150,6 +172,7 @@ export class Connections {
     openSocket(connect, addressOf(origin), clock, (error, opened) => {
       this.#opening.delete(number)
       if (opened === undefined) {
+        this.#begunInVain()
         this.#failed(error!)
         return
       }
@@ -174,8 +197,29 @@ export class Connections {
       this.#all.delete(connection)
       const at = this.#ready.indexOf(connection)
       if (at >= 0) this.#ready.splice(at, 1)
+      if (!connection.wasUsed) this.#begunInVain()
       this.#refill()
     })
+  }
+
+  /** Calls that wait for a grant would otherwise have thousands opened each second to a vendor that is down. */
+  #begunInVain(): void {
+    if (this.#pause !== undefined || this.#isClosed) return
+    this.#pause = this.#options.clock.setTimeout(
+      () => {
+        this.#pause = undefined
+        this.#refill()
+      },
+      backoffMs(this.#inVain++, Math.random, spareBackoff),
+    )
+    this.#pause.unref?.()
+  }
+
+  /** One was of use. */
+  #endPause(): void {
+    this.#options.clock.clearTimeout(this.#pause)
+    this.#pause = undefined
+    this.#inVain = 0
   }
 
   /** A granted call has a handshake of its own. The others share those that are under way. */
