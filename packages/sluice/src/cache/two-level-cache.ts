@@ -129,7 +129,7 @@ export class TwoLevelCache implements Cache {
       if (known !== undefined) return this.#toResult<T>(known)
       const read = below[next++]
       if (read !== undefined) return this.#toResult<T>(this.#counted(key, read))
-      this.#monitor.count.misses += 1
+      this.#monitor.missed(key.spec.name)
       return undefined
     })
   }

@@ -224,6 +224,8 @@ export interface Limiter<Rule extends string = string> extends Part<LimiterEvent
   stats(): LimiterStats
   /** How many wait now. */
   readonly waiting: number
+  /** The state of the breaker before the store. */
+  readonly breaker: BreakerState
   /** Its time; what waits for its decisions uses the same. */
   readonly clock: Clock
   readonly policy: {

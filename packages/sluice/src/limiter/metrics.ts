@@ -1,4 +1,4 @@
-import { type BreakerState, breakerStates } from '../breaker/circuit.ts'
+import { breakerStates } from '../breaker/circuit.ts'
 import { checkOptionNames } from '../core/check-options.ts'
 import { latencyBuckets, type MetricTable, type PartMetrics, partMetrics } from '../core/observe/metrics.ts'
 import type { Limiter } from './limiter.ts'
@@ -56,6 +56,7 @@ const table = {
     type: 'gauge',
     help: 'How many wait for their turn now.',
     labels: ['service'],
+    sum: true,
   },
   sluice_wait_duration_seconds: {
     type: 'histogram',
@@ -167,7 +168,7 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     const leaseUnits = reporter.counter('sluice_lease_units_total')
     const loads = reporter.counter('sluice_policy_loads_total')
     const loadErrors = reporter.counter('sluice_policy_load_errors_total')
-    let breaker: BreakerState = 'closed'
+    let { breaker } = limiter
     reporter.gauge('sluice_store_breaker_state', (set) => {
       for (const state of breakerStates) set(state === breaker ? 1 : 0, service, state)
     })
@@ -177,7 +178,9 @@ export function limiterMetrics(limiter: Limiter, options: LimiterMetricsOptions 
     reporter.gauge('sluice_policy_stale', (set) => set(status().lastError === undefined ? 0 : 1, service))
     // The policy in force was loaded before there could be a listener.
     loads(1, service)
+    // A series that begins with its first event hides that event from rate() and increase().
     loadErrors(0, service)
+    evicted(0, service)
     return [
       ...ends,
       limiter.on('storeAnswered', ({ asks, tookMs }) => {

@@ -1,3 +1,4 @@
+import type { BreakerState } from '../breaker/circuit.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Key } from '../core/key.ts'
 import type { Emitter } from '../core/observe/emitter.ts'
@@ -74,6 +75,10 @@ export class PolicyLimiter implements Limiter {
 
   get waiting(): number {
     return this.#further?.held.count ?? 0
+  }
+
+  get breaker(): BreakerState {
+    return this.#parts.fallback.breaker
   }
 
   take(key: Key, options?: TakeOptions): Promise<Decision> {

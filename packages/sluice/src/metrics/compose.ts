@@ -10,6 +10,7 @@ type Branch = Map<string, Branch | { sum: number }>
 class LabelCounter {
   readonly #names: readonly string[]
   readonly #root: Branch = new Map()
+  #unlabelled: number | undefined
 
   constructor(names: readonly string[]) {
     this.#names = names
@@ -17,6 +18,10 @@ class LabelCounter {
 
   /** Adds to the sum of these label values, one for each name. */
   add(value: number, ...values: readonly string[]): void {
+    if (values.length === 0) {
+      this.#unlabelled = (this.#unlabelled ?? 0) + value
+      return
+    }
     const last = values.length - 1
     let branch = this.#root
     for (let i = 0; i < last; i++) {
@@ -40,6 +45,7 @@ class LabelCounter {
   }
 
   *[Symbol.iterator](): Generator<{ readonly labels: Record<string, string>; readonly value: number }> {
+    if (this.#unlabelled !== undefined) yield { labels: {}, value: this.#unlabelled }
     yield* this.#below(this.#root, 0, {})
   }
 
@@ -165,6 +171,11 @@ export class Composer {
       return { spec, readers, report, forget: (labels) => sink.forget(labelled(spec, labels)) }
     }
     this.#backend.gauge(name, spec, () => {
+      if (spec.sum) {
+        const sums = new LabelCounter(spec.labels)
+        for (const read of readers) read((value, ...labels) => sums.add(value, ...labels))
+        return sums
+      }
       const samples: Sample[] = []
       for (const read of readers) read((value, ...labels) => samples.push({ labels: labelled(spec, labels), value }))
       return samples

@@ -9,6 +9,7 @@ import type { SourceListener } from '../policy/live/source.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { StoreObserver } from '../stores/store.ts'
 import { wrapStore } from '../stores/wrap-store.ts'
+import { switchedStore } from '../testing/faulty-store.ts'
 import { prometheusMetrics } from './prometheus.ts'
 
 const policy: PolicyDocument = {
@@ -226,5 +227,62 @@ test('a cache without Redis has no gauge for it', async () => {
   const text = await registry.metrics()
   expect(text).toContain('sluice_cache_memory_entries{cache="alone"} 0')
   expect(text).not.toContain('sluice_cache_redis_up{')
+  await cache.close()
+})
+
+test('a counter needs no labels', async () => {
+  const registry = new Registry()
+  const table = { sluice_test_opened_total: { type: 'counter', help: 'Doors.', labels: [] } } as const
+  const part = partMetrics(table, (reporter) => {
+    reporter.counter('sluice_test_opened_total')(2)
+    return []
+  })
+  prometheusMetrics(registry, [part])
+  expect(await registry.metrics()).toContain('sluice_test_opened_total 2\n')
+})
+
+test('all that wait for limiters of one service are counted together', async () => {
+  const registry = new Registry()
+  const limits = { service: 'shop', rules: [{ name: 'r', limits: { rpd: 1 } }] }
+  const [first, second] = [await createLimiter({ policy: limits }), await createLimiter({ policy: limits })]
+  prometheusMetrics(registry, [limiterMetrics(first), limiterMetrics(second, { decisionsOnly: true })])
+  await first.take('a')
+  const waiting = first.wait('a').catch(() => {})
+  await expect.poll(() => first.waiting).toBe(1)
+  expect(await registry.metrics()).toContain('sluice_waiting{service="shop"} 1\n')
+  await Promise.all([first.close(), second.close(), waiting])
+})
+
+test('metrics and statistics that begin during an outage show the breaker as it is', async () => {
+  const registry = new Registry()
+  const store = switchedStore(memoryStore())
+  const limiter = await createLimiter({ policy, store })
+  store.failing = 'refused'
+  await expect
+    .poll(async () => {
+      await limiter.take('a', { rule: 'by-ip' })
+      return limiter.breaker
+    })
+    .toBe('open')
+  prometheusMetrics(registry, [limiterMetrics(limiter)])
+  expect(await registry.metrics()).toContain('sluice_store_breaker_state{service="shop",state="open"} 1\n')
+  expect(limiter.stats().breaker).toBe('open')
+  await limiter.close()
+})
+
+test('a cache counts misses of every kind of lookup, as its statistics do', async () => {
+  const registry = new Registry()
+  const cache = await createCache({ name: 'c' })
+  prometheusMetrics(registry, [cacheMetrics(cache)])
+  await cache.get('a')
+  await cache.getMany(['b', 'c'])
+  await cache.getOrFetch('d', async () => 1, { ttl: '1s' })
+  const text = await registry.metrics()
+  const misses = [...text.matchAll(/^sluice_cache_misses_total\{.*\} (\d+)$/gm)].reduce(
+    (sum, [, n]) => sum + Number(n),
+    0,
+  )
+  expect(misses).toBe(4)
+  expect(cache.stats().misses).toBe(4)
   await cache.close()
 })

@@ -20,7 +20,7 @@ const table = {
   ),
   sluice_pipeline_rate_wait_seconds_total: counter('How long batches waited for the rate.', 'pipeline'),
   sluice_pipeline_lag_records: gauge(
-    'Records still to be read in the partitions of this worker, where the source knows.',
+    'Records still to be read in the partitions of this worker; missing where the source does not know.',
     'pipeline',
   ),
   sluice_pipeline_partitions: gauge('Partitions that this worker owns.', 'pipeline'),
@@ -38,8 +38,14 @@ export function pipelineMetrics(pipeline: Pipeline): PartMetrics {
     const failures = reporter.counter('sluice_pipeline_failures_total')
     const writes = reporter.histogram('sluice_pipeline_write_seconds')
     const waits = reporter.counter('sluice_pipeline_rate_wait_seconds_total')
-    const lag = (): number => pipeline.stats().partitions.reduce((sum, each) => sum + (each.lag ?? 0), 0)
-    reporter.gauge('sluice_pipeline_lag_records', (set) => set(lag(), name))
+    reporter.gauge('sluice_pipeline_lag_records', (set) => {
+      const known = pipeline.stats().partitions.flatMap(({ lag }) => lag ?? [])
+      if (known.length > 0)
+        set(
+          known.reduce((sum, lag) => sum + lag),
+          name,
+        )
+    })
     reporter.gauge('sluice_pipeline_partitions', (set) => set(pipeline.stats().partitions.length, name))
     reporter.gauge('sluice_pipeline_buffered_records', (set) => set(pipeline.stats().buffered, name))
     return [

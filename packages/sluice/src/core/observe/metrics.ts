@@ -7,6 +7,8 @@ export interface MetricSpec {
    * bounded.
    */
   readonly labels: readonly string[]
+  /** For a gauge: values of several parts with the same labels are added up. Otherwise the last one is shown. */
+  readonly sum?: true
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[]
 }

@@ -22,7 +22,6 @@ export class LimiterCounter {
   readonly #counts: DecisionStats
   readonly #sample: Sample | undefined
   readonly #ends: (() => void)[] = []
-  #breaker: LimiterStats['breaker'] = 'closed'
   readonly #waits: Record<WaitOutcome, number> = { admitted: 0, refused: 0, aborted: 0 }
   readonly #recounts = new Map<string, Record<RecountOutcome, number>>()
 
@@ -34,9 +33,6 @@ export class LimiterCounter {
     sample?.start((event, weight) => this.#counts.count(event, weight))
     this.#ends.push(
       sample === undefined ? this.add(limiter) : this.#addRecounts(limiter),
-      limiter.on('breakerChanged', ({ state }) => {
-        this.#breaker = state
-      }),
       limiter.on('waited', ({ outcome }) => {
         this.#waits[outcome] += 1
       }),
@@ -66,7 +62,7 @@ export class LimiterCounter {
     const keysEach = Math.max(1, Math.floor(maxKeys / Math.max(1, rules.length)))
     return {
       policy: { version, source, ageMs: Math.round(ageMs), lastError: lastError?.message ?? null },
-      breaker: this.#breaker,
+      breaker: this.#limiter.breaker,
       decisions: this.#counts.total,
       recent: this.#counts.recent().map(({ allowed, denied, degraded }) => [allowed, denied, degraded]),
       second: this.#counts.second,

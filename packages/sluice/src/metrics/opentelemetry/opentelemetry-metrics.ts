@@ -27,19 +27,20 @@ export function opentelemetryMetrics(
 }
 
 function opentelemetryBackend(meter: Meter): MetricsBackend {
+  const names = new Set<string>()
   const observed = (instrument: ReturnType<Meter['createObservableGauge']>, samples: () => Iterable<Sample>): void =>
     instrument.addCallback((result) => {
       for (const { labels, value } of samples()) result.observe(value, labels)
     })
   return {
     counter(name, spec, samples) {
-      observed(meter.createObservableCounter(...named(name, spec)), samples)
+      observed(meter.createObservableCounter(...named(name, spec, names)), samples)
     },
     gauge(name, spec, samples) {
-      observed(meter.createObservableGauge(...named(name, spec)), samples)
+      observed(meter.createObservableGauge(...named(name, spec, names)), samples)
     },
     histogram(name, spec) {
-      const [otelName, options] = named(name, spec)
+      const [otelName, options] = named(name, spec, names)
       const advice = { explicitBucketBoundaries: [...(spec.buckets ?? [])] }
       const histogram = meter.createHistogram(otelName, { ...options, advice })
       // It has no way to end a series of its own.
@@ -51,10 +52,19 @@ function opentelemetryBackend(meter: Meter): MetricsBackend {
 
 const units: Readonly<Record<string, string>> = { _seconds: 's', _bytes: 'By', _ratio: '1' }
 
-/** The name and the unit by the conventions of OpenTelemetry, where the unit is no part of the name. */
-function named(name: string, { help, type }: MetricSpec): [string, { description: string; unit: string }] {
+/**
+ * The name and the unit by the conventions of OpenTelemetry, where the unit is no part of the name. It stays in the
+ * name where another metric has that name without it.
+ */
+function named(
+  name: string,
+  { help, type }: MetricSpec,
+  taken: Set<string>,
+): [string, { description: string; unit: string }] {
   const bare = type === 'counter' ? name.replace(/_total$/, '') : name
   const ending = Object.keys(units).find((each) => bare.endsWith(each)) ?? ''
   const word = bare.slice('sluice_'.length, bare.length - ending.length)
-  return [`sluice.${word}`, { description: help, unit: units[ending] ?? '' }]
+  const otelName = `sluice.${word}${taken.has(word) ? ending : ''}`
+  taken.add(word)
+  return [otelName, { description: help, unit: units[ending] ?? '' }]
 }

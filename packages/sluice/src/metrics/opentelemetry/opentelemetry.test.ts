@@ -7,6 +7,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
+import { freshnessMetrics } from '../../freshness/metrics.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { limiterMetrics, limiterMetricTable } from '../../limiter/metrics.ts'
 import { opentelemetryMetrics, traceDecisions } from './index.ts'
@@ -51,6 +52,26 @@ test('reports the same table as Prometheus, by the names and units of OpenTeleme
   expect(counted.map(({ value }) => value)).toEqual([2, 1])
   await provider.shutdown()
   await limiter.close()
+})
+
+test('no two metrics have one name, also where they differ only in their unit', async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 60_000 })
+  const provider = new MeterProvider({ readers: [reader] })
+  const read = async () => [{ source: 'prices', stale: true, staleMs: 5000, ageMs: 9000 }] as never
+  const metrics = opentelemetryMetrics(provider.getMeter('test'), [freshnessMetrics({ read })])
+  await reader.forceFlush()
+  const found = exporter
+    .getMetrics()
+    .at(-1)!
+    .scopeMetrics.flatMap((scope) => scope.metrics)
+  expect(found.map(({ descriptor, dataPoints }) => [descriptor.name, descriptor.unit, dataPoints[0]!.value])).toEqual([
+    ['sluice.freshness_stale', '', 1],
+    ['sluice.freshness_stale_seconds', 's', 5],
+    ['sluice.freshness_age', 's', 9],
+  ])
+  metrics.close()
+  await provider.shutdown()
 })
 
 function tracing() {

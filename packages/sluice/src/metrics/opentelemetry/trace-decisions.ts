@@ -73,6 +73,9 @@ export function traceDecisions(limiter: Limiter, options: TracingOptions = {}): 
     get waiting() {
       return limiter.waiting
     },
+    get breaker() {
+      return limiter.breaker
+    },
     get policy() {
       return limiter.policy
     },
