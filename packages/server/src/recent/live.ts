@@ -35,7 +35,7 @@ export interface LiveOptions {
 export class Live {
   readonly log: LiveLog
   readonly outages: Outages = new Outages()
-  readonly denials: RecentDenials = new RecentDenials()
+  readonly denials: RecentDenials
   readonly rules: RuleHistory = new RuleHistory()
   readonly store: StoreActivity
   readonly #options: LiveOptions
@@ -55,6 +55,7 @@ export class Live {
     this.#options = options
     this.#nowMs = nowMs
     this.log = new LiveLog(randomBytes(6).toString('hex'))
+    this.denials = new RecentDenials(this.log.epoch)
     this.#seconds = new FleetSeconds(nowMs())
     this.#steppedMs = nowMs()
     this.rules.add(new Map([[options.replica, []]]), 1)
@@ -168,7 +169,8 @@ export class Live {
     return this.#fleet.reports.flatMap(({ report: { replica, sections }, ageMs }) =>
       sections
         .filter(isLimiter)
-        .map(({ stats }, i) => ({ process: replica, limiter: `${replica} ${i}`, stats, ageMs })),
+        // Where a version of Sluice does not tell its limiters apart, their order does, until one of them is closed.
+        .map(({ id, stats }, i) => ({ process: replica, limiter: `${replica} ${id ?? `#${i}`}`, stats, ageMs })),
     )
   }
 
@@ -189,9 +191,9 @@ export class Live {
     this.#fleet = { reports: reports.filter(isOther), complete }
     const nowMs = this.#nowMs()
     // Another version may not number its seconds; it is in the totals, and not in the chart.
-    for (const { limiter, stats, ageMs } of this.#others()) {
+    for (const { process, limiter, stats, ageMs } of this.#others()) {
       // Nor its denials.
-      this.denials.hear(limiter, stats.denials ?? [], nowMs - ageMs)
+      this.denials.hear(process, limiter, stats.denials ?? [], nowMs - ageMs)
       if (Number.isSafeInteger(stats.second))
         this.#seconds.add({ replica: limiter, recent: stats.recent, second: stats.second, ageMs }, nowMs)
     }

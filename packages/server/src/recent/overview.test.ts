@@ -12,7 +12,7 @@ it('says of a key whose tier comes from its requests when it passes by its last 
       rules: [{ name: 'api', key: 'headers.x-customer', tier: { by: 'headers.x-plan', default: 'free' } }],
     },
   })
-  const denials = new RecentDenials()
+  const denials = new RecentDenials('own')
   limiter.on('decided', (decided) => denials.add(decided, Date.now()))
   const request = { method: 'GET', path: '/', headers: { 'x-customer': 'acme', 'x-plan': 'free' } } as RequestView
   for (let i = 0; i < 3; i++) await limiter.check(request)

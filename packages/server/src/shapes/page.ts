@@ -69,6 +69,7 @@ const ruleSummary = {
 }
 export const Rules = object({ service: text, stepMs: count, replicas: count, rules: z.array(object(ruleSummary)) })
 const denial = object({
+  id: text.meta({ description: 'That of a process which reports stays the same when this daemon is restarted.' }),
   at: number.meta({ description: 'Milliseconds since the epoch.' }),
   rule: text,
   key: text,

@@ -11,6 +11,16 @@ import { partOf } from './part-actions.ts'
 /** Which process reports. */
 export type Reporting = Pick<Report, 'service' | 'replica' | 'host' | 'pid' | 'startedAt'>
 
+/** The parts of this process, by number. */
+const ids = new WeakMap<ReportPart, number>()
+let numbered = 0
+
+function idOf(part: ReportPart): number {
+  const id = ids.get(part) ?? ++numbered
+  ids.set(part, id)
+  return id
+}
+
 /** Room for everything but the sections. */
 const headBytes = 2048
 
@@ -47,7 +57,7 @@ function offered(part: ReportPart, parts: readonly ReportPart[]): readonly strin
 
 function sectionOf(part: ReportPart, actions: readonly string[] | undefined): string | undefined {
   try {
-    return JSON.stringify({ kind: part.kind, name: part.name, stats: part.stats() ?? null, actions })
+    return JSON.stringify({ kind: part.kind, name: part.name, id: idOf(part), stats: part.stats() ?? null, actions })
   } catch {
     return undefined
   }

@@ -37,6 +37,7 @@ function isSection(value: unknown): value is ReportSection {
     isObject(value) &&
     isName(value.kind) &&
     isText(value.name) &&
+    (value.id === undefined || Number.isSafeInteger(value.id)) &&
     (value.actions === undefined || isListOf(isName, value.actions))
   )
 }

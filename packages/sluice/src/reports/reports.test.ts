@@ -26,8 +26,8 @@ describe('a report', () => {
     const report = readReport(buildReport(reporting, [part('a', { hits: 1 }), part('b', [2])]))
     expect(report).toMatchObject({ v: 1, ...reporting, omitted: [] })
     expect(report!.sections).toEqual([
-      { kind: 'cache', name: 'a', stats: { hits: 1 } },
-      { kind: 'cache', name: 'b', stats: [2] },
+      { kind: 'cache', name: 'a', id: expect.any(Number), stats: { hits: 1 } },
+      { kind: 'cache', name: 'b', id: expect.any(Number), stats: [2] },
     ])
   })
 
@@ -228,7 +228,7 @@ describe('reports in Redis', () => {
     const found = await reader.read('shop', 1000)
     expect(found.map(({ report }) => report.replica).sort()).toEqual([one.replica, two.replica].sort())
     expect(found.flatMap(({ report }) => report.sections)).toEqual([
-      { kind: 'cache', name: 'prices', stats: { hits: 1 } },
+      { kind: 'cache', name: 'prices', id: expect.any(Number), stats: { hits: 1 } },
     ])
     expect(await reader.read('other', 1000)).toEqual([])
     await one.close()

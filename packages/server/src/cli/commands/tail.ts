@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { noneCalled } from 'sluice/internal'
 import type { Denial, Denials } from '../../shapes/page.ts'
 import type { Policy } from '../../shapes/policy.ts'
-import { wrongUse } from '../cli-error.ts'
+import { CliError, wrongUse } from '../cli-error.ts'
 import type { ExitCode, Input, Terminal } from '../command.ts'
 import { type DaemonHttp, daemonHttp } from '../target/daemon-http.ts'
 import { countOf, duration } from '../terminal/numbers.ts'
@@ -10,6 +10,8 @@ import { safe, safeJson } from '../terminal/text.ts'
 
 /** Processes report every two seconds, the daemon its own denials at once. */
 const everyMs = 1000
+/** As many denials are remembered as 1,000 processes report, so that a daemon that was restarted repeats none. */
+const remembered = 30_000
 
 /** Prints denials as they come, until it is interrupted or has printed enough. */
 export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> {
@@ -22,6 +24,8 @@ export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> 
   if (rule !== undefined) await checkRule(daemon, rule)
   let left = input.whole('count', 1) ?? Number.POSITIVE_INFINITY
   let next = ''
+  const seen = new Set<string>()
+  let isAway = false
   let last = input.whole('last', 0) ?? 10
   const stop = new AbortController()
   const end = (): void => stop.abort()
@@ -29,8 +33,23 @@ export async function tail(input: Input, terminal: Terminal): Promise<ExitCode> 
   try {
     while (!stop.signal.aborted) {
       const path = `/v1/denials?limit=1000${next === '' ? '' : `&after=${next}`}`
-      const answer = (await daemon.json('GET', path)) as Denials
-      const fresh = answer.denials.filter(isWanted).reverse()
+      const answer = (await daemon.json('GET', path).catch((error) => {
+        // A daemon that is restarted is asked again until it answers.
+        if (next === '' || !(error instanceof CliError && error.exitCode === 3)) throw error
+        if (!isAway) terminal.note(terminal.style.warn(`${error.message}; asking again`))
+      })) as Denials | undefined
+      isAway = answer === undefined
+      if (answer === undefined) {
+        await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => {})
+        continue
+      }
+      const fresh = answer.denials.filter((denial) => !seen.has(denial.id) && isWanted(denial)).reverse()
+      // Daemons of an older version give none.
+      for (const { id } of answer.denials) if (id !== undefined) seen.add(id)
+      for (const id of seen) {
+        if (seen.size <= remembered) break
+        seen.delete(id)
+      }
       for (const denial of next === '' ? fresh.slice(fresh.length - Math.min(last, fresh.length)) : fresh) {
         print(denial, terminal)
         if (--left === 0) return 0

@@ -27,10 +27,11 @@ interface SendInit {
 export function daemonHttp(input: Input): DaemonHttp {
   const base = readUrl(input.text('url') ?? daemonOptions.url?.default ?? '')
   const timeoutMs = input.duration('timeout', 1) ?? 5000
-  const token = readToken(input) ?? ownToken(base)
   const address = base.origin + (base.pathname === '/' ? '' : base.pathname)
 
   async function ask(method: string, path: string, init: SendInit = {}): Promise<Response> {
+    // Read anew each time: a daemon that is restarted has another one.
+    const token = readToken(input) ?? ownToken(base)
     const headers = {
       accept: 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

@@ -92,7 +92,7 @@ export async function runInOne(args: readonly string[], options: RunOptions = {}
   return { code, out, err, json: <T>() => JSON.parse(out) as T }
 }
 
-/** A daemon of the built command line on a free port. */
+/** A daemon of the built command line, on a free port if none is named. */
 export interface CliDaemon {
   readonly child: ChildProcess
   readonly url: string
@@ -103,7 +103,7 @@ export interface CliDaemon {
 }
 
 export async function startDaemon(args: readonly string[] = [], options: RunOptions = {}): Promise<CliDaemon> {
-  const child = startCli(['serve', '--port', '0', ...args], options)
+  const child = startCli(['serve', ...(args.includes('--port') ? [] : ['--port', '0']), ...args], options)
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
   const ended = once(child, 'close').then(([code]) => code as number | null)
   const [, url = ''] = await Promise.race([

@@ -129,12 +129,13 @@ export const denialsRoute: Routes = ({ read }, { live }) => {
     const limit = readNumber(c, 'limit', 100, 1, 1000)
     live.wanted()
     const [epoch, number] = after.split('-')
-    const seen = epoch === live.log.epoch ? Number(number) || 0 : 0
+    const isKnown = epoch === live.log.epoch
+    const seen = isKnown ? Number(number) || 0 : 0
     const since = live.denials.since(seen)
     const chosen = since.filter((denial) => rule === undefined || denial.rule === rule)
     const denials = chosen.slice(0, limit)
     const lost = live.denials.added - seen - since.length + chosen.length - denials.length
     const next = `${live.log.epoch}-${live.denials.added}`
-    return c.json({ denials, next, missed: seen === 0 ? 0 : Math.max(0, lost) } satisfies Denials)
+    return c.json({ denials, next, missed: isKnown ? Math.max(0, lost) : 0 } satisfies Denials)
   })
 }

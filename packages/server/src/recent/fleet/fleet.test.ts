@@ -170,6 +170,36 @@ describe('what a daemon shows', () => {
     await a.close()
   })
 
+  test('has each denial of two limiters of a process once, also when the first of them is closed', async () => {
+    const daemon = await startDaemon({ policy: file })
+    const limits = { policy: { service: 'shop', rules: [{ name: 'r', limits: { rpd: 1 } }] } }
+    const [first, second] = [await createLimiter(limits), await createLimiter(limits)]
+    const deny = async (limiter: typeof first, ...keys: string[]): Promise<void> => {
+      limiter.stats()
+      for (const key of keys) await limiter.take(key, { cost: 2 })
+    }
+    const reports = startReports({
+      service: 'shop',
+      to: daemonReports(daemon.url, { token: adminToken }),
+      parts: [],
+    })
+    const removeFirst = reports.add(partReport('limiter', first))
+    reports.add(partReport('limiter', second))
+    const keys = async (): Promise<string[]> => {
+      await reports.send()
+      const { body } = await send(`${daemon.url}/v1/denials`, 'GET')
+      return (body as { denials: { key: string }[] }).denials.map(({ key }) => key.slice('shop/r/'.length)).sort()
+    }
+    await deny(first, 'a1', 'a2')
+    await deny(second, 'b1')
+    await expect.poll(keys, { timeout: 10_000 }).toEqual(['a1', 'a2', 'b1'])
+    removeFirst()
+    await deny(second, 'b2')
+    await expect.poll(keys, { timeout: 10_000 }).toEqual(['a1', 'a2', 'b1', 'b2'])
+    await reports.close()
+    await Promise.all([first.close(), second.close(), daemon.close()])
+  })
+
   test('has what processes without Redis report to it, and wants a token for that', async () => {
     const daemon = await startDaemon({ policy: file })
     const service = await createLimiter({

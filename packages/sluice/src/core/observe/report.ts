@@ -24,6 +24,8 @@ export interface ReportPart {
 export interface ReportSection {
   readonly kind: string
   readonly name: string
+  /** Tells it from other parts of the process with the same kind and name. Older versions have none. */
+  readonly id?: number
   readonly stats: unknown
   /** What an operator may have it do. */
   readonly actions?: readonly string[]

@@ -4,7 +4,7 @@ type Denied = Extract<DecidedEvent['decision'], { readonly allowed: false }>
 
 /** A denial, as reports carry it. */
 export interface ReportedDenial {
-  /** Counts up in one process, so that who reads two reports knows what is new. */
+  /** Counts up in one limiter, so that who reads two reports knows what is new. */
   readonly number: number
   readonly agoMs: number
   readonly rule: string
