@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createLimiter } from 'sluice'
+import { daemonReports, partReport, startReports } from 'sluice/reports'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildCli, type CliDaemon, runInOne as run, runCli, startCli, startDaemon } from './testing/run-cli.ts'
 
@@ -86,6 +88,62 @@ it('tail prints denials as they come, those that are wanted', async () => {
   }
   await expect.poll(again, { timeout: 25_000, interval: 100 }).toBe(true)
   expect(JSON.parse(out)).toMatchObject({ rule: 'per-user', key: 'shop/per-user/ben', reason: 'quota', replica: null })
+})
+
+it('tail goes on when its daemon is restarted, and prints no denial twice', async () => {
+  const env = { SLUICE_ADMIN_TOKEN: 'admin-token-of-the-test' }
+  const begin = (port: string) => startDaemon(['--policy', 'shop.yaml', '--port', port], { cwd: folder, env })
+  const first = await begin('0')
+  const limiter = await createLimiter({
+    policy: { service: 'shop', rules: [{ name: 'per-user', limits: { rpd: 1 } }] },
+  })
+  const reports = startReports({
+    service: 'shop',
+    to: daemonReports(first.url, { token: env.SLUICE_ADMIN_TOKEN }),
+    parts: [partReport('limiter', limiter)],
+    every: 100,
+  })
+  limiter.stats()
+  await limiter.take('before', { cost: 2 })
+  const child = startCli(['tail', '--json', '--url', first.url], { env })
+  let out = ''
+  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+    out += chunk
+  })
+  const ended = once(child, 'close')
+  const keys = () => out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).key]))
+  await expect.poll(keys, { timeout: 20_000 }).toEqual(['shop/per-user/before'])
+  first.child.kill('SIGKILL')
+  await first.ended
+  const second = await begin(new URL(first.url).port)
+  await limiter.take('after', { cost: 2 })
+  await expect.poll(keys, { timeout: 20_000 }).toContain('shop/per-user/after')
+  expect(keys()).toEqual(['shop/per-user/before', 'shop/per-user/after'])
+  child.kill('SIGINT')
+  expect(await ended).toEqual([0, null])
+  await reports.close()
+  await limiter.close()
+  second.child.kill('SIGKILL')
+  await second.ended
+})
+
+it('block takes a number of milliseconds, as every option, and names --for when it is wrong', async () => {
+  const blocked = await asked('block', 'shop/per-user/eve', '--for', '5000')
+  expect(blocked).toMatchObject({ code: 0, out: expect.stringContaining('blocked shop/per-user/eve for 5000ms') })
+  expect((await asked('unblock', 'shop/per-user/eve')).out).toContain('unblocked')
+  for (const wrong of ['0', '500d', 'soon'])
+    expect(await asked('block', 'shop/per-user/eve', '--for', wrong)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`--for is "${wrong}"`),
+    })
+})
+
+it('history through a daemon says how many versions it can list', async () => {
+  expect((await asked('policy', 'history', '--limit', '99')).code).toBe(0)
+  expect(await asked('policy', 'history', '--limit', '100')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/--limit is 100; a daemon lists 99 versions at most[\s\S]*--policy SOURCE/),
+  })
 })
 
 it('policy try shows whom a policy would have denied, and changes nothing', async () => {

@@ -45,7 +45,7 @@ export function decisionLines(decision: Decision, style: Style): string[] {
 export function limitTable(limits: readonly Limit[], style: Style): string[] {
   const rows = limits.map(({ name, amount, remaining, windowMs, resetMs, retryAfterMs, pace, block, share: of }) => {
     if (block)
-      return [style.bad('blocked'), '', '', style.faint(`for ${duration(windowMs)}`), `until in ${duration(resetMs)}`]
+      return [style.bad('blocked'), '', '', style.faint(`for ${duration(windowMs)}`), `ends in ${duration(resetMs)}`]
     const share = amount === 0 ? 0 : Math.max(0, remaining) / (pace?.burst ?? amount)
     const paint = share === 0 ? style.bad : share < 0.2 ? style.warn : style.good
     const wait =

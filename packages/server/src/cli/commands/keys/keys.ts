@@ -125,11 +125,17 @@ export async function reset(input: Input, terminal: Terminal): Promise<ExitCode>
   })
 }
 
+/** The longest period that a policy may name. */
+const longestBlockMs = 400 * 86_400_000
+
 /** Lets nothing of a key pass for a while. */
 export async function block(input: Input, terminal: Terminal): Promise<ExitCode> {
   const key = keyOf(input)
-  const length = input.text('for')
-  if (length === undefined || input.duration('for', 1) === undefined) throw wrongUse('say for how long: --for 15m')
+  const given = input.text('for')
+  if (given === undefined || input.duration('for', 1, longestBlockMs) === undefined)
+    throw wrongUse('say for how long: --for 15m')
+  // A number alone is milliseconds, as in every option.
+  const length = /^[\d_]+$/.test(given) ? `${given.replaceAll('_', '')}ms` : given
   return onStore<ExitCode>(input, async (target) => {
     const { key: name } = await target.inspect(key, undefined)
     await target.block(key, length)

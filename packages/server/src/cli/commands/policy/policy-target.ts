@@ -1,5 +1,5 @@
 import type { PolicyVersion } from 'sluice/policy'
-import { CliError } from '../../cli-error.ts'
+import { CliError, wrongUse } from '../../cli-error.ts'
 import type { Input } from '../../command.ts'
 import { daemonHttp } from '../../target/daemon-http.ts'
 import { openArchive } from './open-archive.ts'
@@ -57,7 +57,12 @@ export function daemonPolicyTarget(input: Input): PolicyTarget {
       return (await daemon.send('PUT', '/v1/policy', asBody(document))) as { revision: number }
     },
     async versions(limit) {
-      const { versions } = (await daemon.json('GET', `/v1/policy/versions?limit=${Math.min(limit, mostListed)}`)) as {
+      if (limit > mostListed)
+        throw wrongUse(
+          `--limit is ${limit - 1}; a daemon lists ${mostListed - 1} versions at most`,
+          'for more, name the source itself: --policy SOURCE',
+        )
+      const { versions } = (await daemon.json('GET', `/v1/policy/versions?limit=${limit}`)) as {
         versions: VersionLine[]
       }
       return versions.map(({ revision, createdAt }) => ({ revision, createdAt }))
