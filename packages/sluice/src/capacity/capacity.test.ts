@@ -152,7 +152,7 @@ describe('an answer', () => {
 
   it('measures this process without leaving anything behind', async () => {
     const capacity = await createCapacity()
-    expect(capacity.stats()).toMatchObject({ ready: true, senders: 1, inFlight: 0, admitShare: 1 })
+    expect(capacity.stats()).toMatchObject({ ready: true, senders: 0, inFlight: 0, admitShare: 1 })
     await capacity.close()
   })
 })

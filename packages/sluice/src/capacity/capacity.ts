@@ -26,7 +26,8 @@ class Senders {
     const name = given.length <= longestName ? given : 'too long'
     this.#requestedMs.delete(name)
     if (this.#requestedMs.size < mostSenders) this.#requestedMs.set(name, nowMs)
-    return this.count(nowMs)
+    // One that there was no room for counts too.
+    return Math.max(1, this.count(nowMs))
   }
 
   count(nowMs: number): number {
@@ -34,7 +35,7 @@ class Senders {
       if (nowMs - requestedMs < rememberMs) break
       this.#requestedMs.delete(name)
     }
-    return Math.max(1, this.#requestedMs.size)
+    return this.#requestedMs.size
   }
 }
 
