@@ -106,3 +106,17 @@ it.each([
   const policy = { service: 's', rules: [{ name: 'r', limits: { rpm: 5 }, delay: wrong }] }
   await expect(createLimiter({ policy })).rejects.toThrow(`rules[0].delay.${field}`)
 })
+
+it('is refused where the limit denies before anything would be slowed down', async () => {
+  const made = (after: number, more: object = {}) =>
+    createLimiter({
+      policy: {
+        service: 's',
+        rules: [{ name: 'r', key: 'ip', limits: { rpm: 6 }, delay: { ...delay, after }, ...more }],
+      },
+    })
+  for (const after of [6, 7])
+    await expect(made(after)).rejects.toThrow(`rules[0].delay.after is ${after}; use less than the first limit, 6`)
+  const larger = { overrides: [{ key: '192.0.2.1', limits: { rpm: 60 } }] }
+  for (const limiter of [await made(5), await made(7, larger)]) await limiter.close()
+})

@@ -219,6 +219,7 @@ function* compileLimitsInForce(
     if (spec.tiers) report(`${path}.tiers`, spec.tiers, 'say with tier how the tier of a request is found')
     if (!spec.limits) report(`${path}.limits`, spec.limits, 'give at least one limit, or a tier')
     checkBurst(spec, [own], path, report)
+    if (overrides === undefined) checkDelay(spec, own, path, report)
     const limitsFor = withShares(
       shares,
       withOverrides(overrides, () => own ?? noLimits),
@@ -293,6 +294,13 @@ function checkRecount({ limits }: LimitSet, spec: LimitsSpec, path: string, repo
     spec,
     'onStoreFailure: recount needs exactly one limit, per day, week or month of a calendar, and without pace',
   )
+}
+
+// A larger limit, by a tier or an override, may have room for what is slowed down.
+function checkDelay({ delay }: RuleSpec, own: LimitSet | undefined, path: string, report: Report): void {
+  const most = own?.limits[0]?.burst
+  if (delay && delay.after >= most!)
+    report(`${path}.delay.after`, delay.after, `use less than the first limit, ${most}`)
 }
 
 function checkBurst(spec: RuleSpec, sets: readonly (LimitSet | undefined)[], path: string, report: Report): void {
