@@ -189,7 +189,9 @@ export class L2 {
 
   /** Why values may be old, or fetched by each process for itself; empty while Redis is used. */
   async whyNotReady(): Promise<string[]> {
-    const isAnswering = await this.#isAnswering.answer()
+    // An answer from before the last failure says nothing about an outage.
+    const sinceFailureMs = this.#options.clock.monotonic() - this.#redis.lastFailureMs
+    const isAnswering = await this.#isAnswering.answer(this.isDown ? sinceFailureMs : undefined)
     const right = this.isDown ? missingRight(this.#redis.lastError) : undefined
     if (right !== undefined) return [right]
     if (!isAnswering) return ['Redis does not answer.']

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
 import { backgroundClock } from '../../runtime/background-clock.ts'
 import { Reachability } from '../../runtime/reachability.ts'
@@ -14,11 +15,14 @@ export class RedisState {
   readonly #reachability: Reachability
   /** When Redis last answered, by the cache's clock. */
   lastAnswerMs = 0
-  /** Why the last call failed that did. */
+  /** Why the last call failed that did, and when. */
   lastError: unknown
+  lastFailureMs = -Infinity
+  readonly #clock: Pick<Clock, 'monotonic'>
 
   constructor({ clock, random }: ResolvedOptions, monitor: CacheMonitor, probe: () => void) {
     this.#monitor = monitor
+    this.#clock = clock
     this.#reachability = new Reachability({
       ...{ clock: backgroundClock(clock), random, probe, backoff, failures: failuresBeforeDown },
     })
@@ -41,7 +45,7 @@ export class RedisState {
   }
 
   failed(error: unknown): void {
-    this.lastError = error
+    this.#remember(error)
     // That this process is late says nothing about Redis; but a probe that failed is followed by another.
     if (!this.isDown && error instanceof StoreError && error.kind === 'overload') return
     if (this.#reachability.failed()) this.#wentDown(error)
@@ -49,12 +53,17 @@ export class RedisState {
 
   /** Redis counts as down at once. */
   lost(error: unknown): void {
-    this.lastError = error
+    this.#remember(error)
     if (this.#reachability.lost()) this.#wentDown(error)
   }
 
   close(): void {
     this.#reachability.close()
+  }
+
+  #remember(error: unknown): void {
+    this.lastError = error
+    this.lastFailureMs = this.#clock.monotonic()
   }
 
   #wentDown(error: unknown): void {
