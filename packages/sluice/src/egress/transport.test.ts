@@ -5,8 +5,10 @@ import { text } from 'node:stream/consumers'
 import { Agent, interceptors, request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { UpstreamSpec } from '../policy/document/upstream-spec.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
 import { createEgress } from './create-egress.ts'
 import type { Egress, ResponseReceiver, UpstreamHead } from './egress.ts'
+import type { EgressOptions } from './options.ts'
 import { startVendor, type Vendor } from './testing/vendor.ts'
 
 const opened: { close(): Promise<unknown> }[] = []
@@ -14,9 +16,13 @@ afterEach(async () => {
   for (const each of opened.splice(0)) await each.close()
 })
 
-async function egressTo(origin: string, spec: Partial<UpstreamSpec> = {}): Promise<Egress> {
+async function egressTo(
+  origin: string,
+  spec: Partial<UpstreamSpec> = {},
+  options: Partial<EgressOptions> = {},
+): Promise<Egress> {
   const upstream = { name: 'vendor', origin, limits: { rps: 1000 }, ...spec }
-  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] } })
+  const egress = await createEgress({ policy: { service: 's', upstreams: [upstream] }, ...options })
   opened.push(egress)
   return egress
 }
@@ -76,7 +82,10 @@ describe('dispatchers of the application', () => {
 
 test('1,500 calls that abort at once all settle, leave no listener, and cost nothing', async () => {
   const vendor = await vendorOf((_, response) => response.end('ok'))
-  const egress = await egressTo(vendor.origin, { limits: { amount: 1, per: '2s' }, maxWait: '2h', maxQueue: 2000 })
+  // However long it takes to make the calls, none of them is granted meanwhile.
+  const clock = virtualClock()
+  const limits = { amount: 1, per: '2s' } as const
+  const egress = await egressTo(vendor.origin, { limits, maxWait: '2h', maxQueue: 2000 }, { clock })
   await (await egress.fetch(vendor.origin)).text()
   const controller = new AbortController()
   const calls = Array.from({ length: 1500 }, () =>
@@ -91,6 +100,7 @@ test('1,500 calls that abort at once all settle, leave no listener, and cost not
   await new Promise((resolve) => setImmediate(resolve))
   expect(egress.stats()[0]).toMatchObject({ waiting: 0 })
   expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  await clock.advance('10s')
   expect((await egress.fetch(vendor.origin)).status).toBe(200)
   expect(vendor.arrivals).toHaveLength(2)
 })
