@@ -318,15 +318,17 @@ describe('a written request', () => {
     const egress = await egressTo(vendor, { limits: { amount: 1, per: '300ms' }, arrival: '1ms' })
     const body = Buffer.alloc(16 * 1024 * 1024)
     const first = egress.fetch(vendor.origin, { method: 'POST', body })
-    const second = egress.fetch(vendor.origin, { method: 'POST', body: 'next' })
-    for (const call of [first, second]) call.catch(() => {})
-    await expect.poll(() => reader).toBeDefined()
+    first.catch(() => {})
+    // A grant that a busy process cannot use in time is returned, and the next call may come first then.
+    await expect.poll(() => reader?.bytesRead).toBeGreaterThan(0)
+    const { granted } = egress.stats()[0]!
+    egress.fetch(vendor.origin, { method: 'POST', body: 'next' }).catch(() => {})
     const readyMs = performance.now()
     await expect.poll(() => performance.now() - readyMs).toBeGreaterThan(700)
     // More than two periods have passed, and the request is not with the kernel, so its place is not free.
-    expect(egress.stats()[0]).toMatchObject({ granted: 1, waiting: 1 })
+    expect(egress.stats()[0]).toMatchObject({ granted, waiting: 1 })
     reader!.resume()
-    await expect.poll(() => egress.stats()[0]!.granted).toBe(2)
+    await expect.poll(() => egress.stats()[0]!.granted).toBeGreaterThan(granted)
   })
 
   test('of a steady upload may take longer than the timeout, and one without a byte may not', async () => {
