@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { modelFiles } from '../testing/shipper/model-files.ts'
+import { virtualClock } from '../testing/virtual-clock.ts'
+import { createAppender } from './create-appender.ts'
 import { createShipper } from './create-shipper.ts'
 import { inspectBuffer } from './inspect/inspect-buffer.ts'
 import { thisProcess } from './owner/process-identity.ts'
@@ -48,4 +50,52 @@ test('a segment that cannot be read when the shipper starts is not reported as d
   expect(again.stats().pending).toBe(1)
   fs.fault = undefined
   expect(await again.flush()).toMatchObject({ outcome: 'drained', sent: 1 })
+})
+
+test('what is set aside is the event itself, also where a segment could not be read while others were in flight', async () => {
+  const fs = modelFiles()
+  const identity = { ...thisProcess(), pid: 5_000_000, started: 1 }
+  const clock = virtualClock()
+  const producers: string[] = []
+  for (const count of [3, 5, 3]) {
+    const appender = await createAppender({ dir: '/buffer', fs, identity, clock })
+    // Segments are sent in the order in which they were begun.
+    await clock.advance(1000)
+    const ids = await Promise.all(
+      Array.from({ length: count }, (_, i) => appender.append({ producer: producers.length, i })),
+    )
+    producers.push(ids[0]!.split('-')[0]!)
+    await appender.close()
+  }
+  const [first, second, last] = producers
+  const isRefused = (id: string): boolean => id.startsWith(first!) || id === `${second}-5`
+  const sent: number[] = []
+  const shipper = await createShipper({
+    ...{ dir: '/buffer', fs, flushInterval: false, maxBatchEvents: 4 },
+    send: async (events) => {
+      sent.push(events.length)
+      return { results: events.map(({ id }) => ({ id, status: isRefused(id) ? 'rejected' : 'ok' })) }
+    },
+    capacity: async () => ({ ready: true, maxBatchSize: 4, delayBetweenBatches: 0, maxInFlight: 3 }),
+  })
+  // Once each: the first segment when the first batch is taken, and the last one when the third is.
+  const opened = new Map<string, number>()
+  fs.fault = (name, path) => {
+    const producer = [first!, last!].find((each) => path.includes(each))
+    if (name !== 'open' || producer === undefined || !path.endsWith('.seg')) return undefined
+    const count = (opened.get(producer) ?? 0) + 1
+    opened.set(producer, count)
+    return count === 1 ? { code: 'EIO' } : undefined
+  }
+  expect(await shipper.flush()).toMatchObject({ outcome: 'drained', rejected: 4 })
+  expect(sent).toEqual([4, 4, 3])
+  await shipper.close()
+  const aside = [...fs.files].filter(([path]) => path.includes('rejected-')).map(([, { data }]) => data.toString())
+  expect(
+    aside
+      .join('')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).data),
+  ).toEqual([...[0, 1, 2].map((i) => ({ producer: 0, i })), { producer: 1, i: 4 }])
 })

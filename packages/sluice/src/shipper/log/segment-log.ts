@@ -184,6 +184,7 @@ export class SegmentLog {
       if (segment.readSeq !== undefined) expected.set(producer, Math.max(segment.readSeq, expected.get(producer) ?? 0))
     }
     this.#ordered = this.#ordered.filter(({ info }) => this.#segments.has(info.name))
+    if (taken.length > 0) this.#windows.taken()
     return taken
   }
 

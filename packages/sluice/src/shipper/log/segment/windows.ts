@@ -21,16 +21,20 @@ export class Windows {
   }
 
   retire(window: Buffer): void {
-    if (window.buffer.byteLength === windowBytes) this.#retired.push({ window, batch: this.#batches })
+    if (window.buffer.byteLength === windowBytes) this.#retired.push({ window, batch: this.#batches + 1 })
   }
 
-  /** Another batch is taken, while so many of those before it are not complete. */
+  /** Another batch is about to be taken, while so many of those before it are not complete. */
   nextBatch(incomplete: number): void {
     const complete = this.#batches - incomplete
     for (const { window, batch } of this.#retired) {
       if (batch <= complete && this.#free.length < keptWindows) this.#free.push(Buffer.from(window.buffer))
     }
     this.#retired = this.#retired.filter(({ batch }) => batch > complete)
+  }
+
+  /** The batch was taken. One without events is none: it is never complete. */
+  taken(): void {
     this.#batches++
   }
 
