@@ -11,15 +11,9 @@ import { partOf } from './part-actions.ts'
 /** Which process reports. */
 export type Reporting = Pick<Report, 'service' | 'replica' | 'host' | 'pid' | 'startedAt'>
 
-/** The parts of this process, by number. */
+/** The numbers of the parts of this process. */
 const ids = new WeakMap<ReportPart, number>()
 let numbered = 0
-
-function idOf(part: ReportPart): number {
-  const id = ids.get(part) ?? ++numbered
-  ids.set(part, id)
-  return id
-}
 
 /** Room for everything but the sections. */
 const headBytes = 2048
@@ -57,7 +51,8 @@ function offered(part: ReportPart, parts: readonly ReportPart[]): readonly strin
 
 function sectionOf(part: ReportPart, actions: readonly string[] | undefined): string | undefined {
   try {
-    return JSON.stringify({ kind: part.kind, name: part.name, id: idOf(part), stats: part.stats() ?? null, actions })
+    if (!ids.has(part)) ids.set(part, ++numbered)
+    return JSON.stringify({ kind: part.kind, name: part.name, id: ids.get(part), stats: part.stats() ?? null, actions })
   } catch {
     return undefined
   }
