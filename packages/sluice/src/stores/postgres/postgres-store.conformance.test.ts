@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { type PostgresServer, startPostgres } from '../../testing/servers/postgres.ts'
 import { storeConformance } from '../../testing/store-conformance.ts'
+import { startTcpProxy } from '../../testing/tcp-proxy.ts'
 import { waitFor } from '../../testing/wait-for.ts'
 import { postgresStore } from './postgres-store.ts'
 
@@ -111,5 +112,33 @@ describe('counters in PostgreSQL', () => {
     expect(await patient.take('k')).toMatchObject({ allowed: true, limits: [{ remaining: 4 }] })
     await hasty.close()
     await patient.close()
+  })
+
+  it('are decided on again when the network has lost connections without a sign, and the store closes', async () => {
+    const proxy = await startTcpProxy({ targetPort: server.port })
+    const pool = new pg.Pool({ host: '127.0.0.1', port: proxy.port, user: 'test', database: 'postgres', max: 6 })
+    pool.on('error', () => {})
+    pool.on('connect', (client) => client.on('error', () => {}))
+    const policy = { service: 's', rules: [{ name: 'r', limits: { rph: 100 }, onStoreFailure: 'closed' as const }] }
+    const store = await postgresStore(pool, { table: 'silent' })
+    const limiter = await createLimiter({ policy, store, deadline: 300 })
+    const take = (i: number) => limiter.take(`k${i}`)
+    const all = () => Promise.all(Array.from({ length: 20 }, (_, i) => take(i)))
+    await waitFor(async () => (await all()).every(({ allowed }) => allowed))
+    proxy.dropReplies(true, { thenClose: false })
+    for (let round = 0; round < 3; round++)
+      expect(
+        (await all()).every(({ allowed }) => !allowed),
+        `round ${round}`,
+      ).toBe(true)
+    // What was asked stays without an answer for ever; new connections work.
+    await proxy.resume()
+    await waitFor(async () => (await all()).every(({ allowed }) => allowed))
+    proxy.dropReplies(true, { thenClose: false })
+    await all()
+    await limiter.close()
+    await store.close()
+    await proxy.close()
+    await pool.end()
   })
 })

@@ -1,7 +1,7 @@
 import { checkOptionNames, optionNames } from '../../core/check-options.ts'
 import { type Duration, parseDuration } from '../../core/duration.ts'
 import { type FailureKind, invalidOption, StoreError } from '../../core/errors.ts'
-import type { PostgresPool } from '../../policy/sources/postgres/postgres-client.ts'
+import type { PostgresClient, PostgresPool } from '../../policy/sources/postgres/postgres-client.ts'
 import { quoteTable } from '../../policy/sources/postgres/postgres-table.ts'
 import { every } from '../../runtime/every.ts'
 import { systemClock } from '../../runtime/system-clock.ts'
@@ -28,6 +28,8 @@ const clock = systemClock()
 const portion = 5000
 /** How often a transaction is begun when rows are missing: they may be swept before they are locked. */
 const attempts = 5
+/** How long after its deadline a transaction is still waited for; PostgreSQL itself ends statements at the deadline. */
+const graceMs = 500
 
 /**
  * Counters in PostgreSQL, for services that have a database and no Redis. Decisions of one moment are one transaction;
@@ -75,15 +77,13 @@ async function transact(
   const endMs = clock.monotonic() + withinMs
   try {
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const missing = await transactOnce(pool, table, keys, decideOn, endMs)
+      const missing = await withClient(pool, endMs, (client) => transactOnce(client, table, keys, decideOn, endMs))
       if (missing.length === 0) return
       // New rows are not swept before they can be decided on.
-      await pool.query(
-        `INSERT INTO ${table} (key, expires_us)
+      const insert = `INSERT INTO ${table} (key, expires_us)
          SELECT unnest($1::text[]), (extract(epoch FROM clock_timestamp() + interval '1 minute') * 1000000)::bigint
-         ON CONFLICT DO NOTHING`,
-        [missing.sort()],
-      )
+         ON CONFLICT DO NOTHING`
+      await withClient(pool, endMs, (client) => client.query(insert, [missing.sort()]))
     }
   } catch (error) {
     throw failureOf(error)
@@ -91,58 +91,78 @@ async function transact(
   throw new StoreError('busy', 'PostgreSQL: rows were removed by others again and again.')
 }
 
+/** Uses a connection of the pool, and ends it if it is silent: the network may have lost it without a sign. */
+async function withClient<T>(
+  pool: PostgresPool,
+  endMs: number,
+  use: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const leftMs = (): number => endMs - clock.monotonic()
+  const late = (): StoreError => new StoreError('timeout', 'PostgreSQL: the pool had no connection until the deadline.')
+  const connecting = pool.connect()
+  const giveBack = (): void => void connecting.then((client) => client.release()).catch(() => {})
+  const client = await withinTime(connecting, { ms: leftMs(), clock, late, givenUp: giveBack })
+  let isReleased = false
+  const release = (isBroken: boolean): void => {
+    if (!isReleased) client.release(isBroken)
+    isReleased = true
+  }
+  const timer = clock.setTimeout(() => release(true), Math.max(0, leftMs()) + graceMs)
+  let isBroken = false
+  try {
+    return await use(client)
+  } catch (error) {
+    // A connection whose transaction cannot be ended is of no use to anybody else.
+    isBroken = await client.query('ROLLBACK').then(
+      () => false,
+      () => true,
+    )
+    throw error
+  } finally {
+    clock.clearTimeout(timer)
+    release(isBroken)
+  }
+}
+
 /** Returns the keys that have no row; then nothing was decided. */
 async function transactOnce(
-  pool: PostgresPool,
+  client: PostgresClient,
   table: string,
   keys: readonly string[],
   decideOn: DecideOnValues,
   endMs: number,
 ): Promise<string[]> {
-  const client = await pool.connect()
-  let isOpen = false
-  let isBroken = false
-  try {
-    // The pool may have had no connection for a while, and nobody waits for the answer any more.
-    const leftMs = Math.floor(endMs - clock.monotonic())
-    if (leftMs < 1) throw new StoreError('timeout', 'PostgreSQL: the pool had no connection until the deadline.')
-    await client.query(`BEGIN; SET LOCAL statement_timeout = ${Math.min(leftMs, 2 ** 31 - 1)}`)
-    isOpen = true
-    const { rows } = await client.query(
-      `SELECT key, value, (extract(epoch FROM clock_timestamp()) * 1000000)::float8 AS now_us
-       FROM ${table} WHERE key = ANY($1) ORDER BY key FOR UPDATE`,
-      [keys],
-    )
-    const found = rows as readonly { key: string; value: string | null; now_us: number }[]
-    const values = new Map(found.map(({ key, value }) => [key, value ?? undefined]))
-    if (values.size < keys.length) return keys.filter((key) => !values.has(key))
-    if (clock.monotonic() >= endMs) throw new StoreError('timeout', 'PostgreSQL: the rows came after the deadline.')
-    const writes = decideOn(
-      keys.map((key) => values.get(key)),
-      found.reduce((latest, { now_us }) => Math.max(latest, now_us), 0),
-    )
-    await client.query(
-      `UPDATE ${table} AS state SET value = new.value, expires_us = new.expires_us
-       FROM unnest($1::text[], $2::text[], $3::bigint[]) AS new (key, value, expires_us) WHERE state.key = new.key`,
-      [
-        writes.map(({ key }) => key),
-        writes.map(({ value }) => value ?? null),
-        writes.map(({ value, expiresUs }) => (value === undefined ? 0 : Math.ceil(expiresUs))),
-      ],
-    )
-    await client.query('COMMIT')
-    isOpen = false
-    return []
-  } finally {
-    // A connection whose transaction cannot be ended is of no use to anybody else.
-    if (isOpen) {
-      isBroken = await client.query('ROLLBACK').then(
-        () => false,
-        () => true,
-      )
-    }
-    client.release(isBroken)
+  // The pool may have had no connection for a while, and nobody waits for the answer any more.
+  const leftMs = Math.floor(endMs - clock.monotonic())
+  if (leftMs < 1) throw new StoreError('timeout', 'PostgreSQL: the pool had no connection until the deadline.')
+  await client.query(`BEGIN; SET LOCAL statement_timeout = ${Math.min(leftMs, 2 ** 31 - 1)}`)
+  const { rows } = await client.query(
+    `SELECT key, value, (extract(epoch FROM clock_timestamp()) * 1000000)::float8 AS now_us
+     FROM ${table} WHERE key = ANY($1) ORDER BY key FOR UPDATE`,
+    [keys],
+  )
+  const found = rows as readonly { key: string; value: string | null; now_us: number }[]
+  const values = new Map(found.map(({ key, value }) => [key, value ?? undefined]))
+  if (values.size < keys.length) {
+    await client.query('ROLLBACK')
+    return keys.filter((key) => !values.has(key))
   }
+  if (clock.monotonic() >= endMs) throw new StoreError('timeout', 'PostgreSQL: the rows came after the deadline.')
+  const writes = decideOn(
+    keys.map((key) => values.get(key)),
+    found.reduce((latest, { now_us }) => Math.max(latest, now_us), 0),
+  )
+  await client.query(
+    `UPDATE ${table} AS state SET value = new.value, expires_us = new.expires_us
+     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS new (key, value, expires_us) WHERE state.key = new.key`,
+    [
+      writes.map(({ key }) => key),
+      writes.map(({ value }) => value ?? null),
+      writes.map(({ value, expiresUs }) => (value === undefined ? 0 : Math.ceil(expiresUs))),
+    ],
+  )
+  await client.query('COMMIT')
+  return []
 }
 
 /** Removes rows that have expired or are empty, a portion at a time, and none that somebody is deciding on. */
