@@ -6,6 +6,22 @@ import type { Report } from '../document/policy-error.ts'
 /** How many different limits are remembered. */
 const maxSets = 1000
 
+/** A lookup may say any text, also one that only begins like limits. */
+function limitsIn(
+  text: string,
+  read: (limits: LimitsSpec, report: Report) => LimitSet | undefined,
+  report: Report,
+): LimitSet | undefined {
+  let limits: LimitsSpec
+  try {
+    limits = JSON.parse(text) as LimitsSpec
+  } catch {
+    report('limits', text, 'what it said is not JSON')
+    return undefined
+  }
+  return read(limits, report)
+}
+
 /**
  * Makes the function that reads limits which a lookup said, as text. What makes no sense in the rule is as if nothing
  * had been said, with one warning.
@@ -21,7 +37,7 @@ export function readLimitsText(
     const found = known.get(text)
     if (found !== undefined) return found
     let mistake: string | undefined
-    const made = read(JSON.parse(text) as LimitsSpec, (path, _, message) => {
+    const made = limitsIn(text, read, (path, _, message) => {
       mistake ??= `${path}: ${message}`
     })
     if (mistake !== undefined)

@@ -104,6 +104,16 @@ it.each([
   await limiter.close()
 })
 
+it.each(['[', '{', '{"rpm"', '"x', '["unlimited"'])(
+  'has the default where the lookup says the text %s',
+  async (text) => {
+    const { limiter, amountOf } = await limiterOf(() => text)
+    expect(await amountOf('acme')).toBe(2)
+    expect((await limiter.take('acme')).allowed).toBe(true)
+    await limiter.close()
+  },
+)
+
 it('waits no longer than the deadline of the limiter', async () => {
   const { clock, amountOf } = await limiterOf(() => new Promise(() => {}))
   const amount = amountOf('acme')
