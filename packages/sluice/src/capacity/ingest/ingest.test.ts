@@ -63,17 +63,19 @@ describe.each(stores)('an ingest that remembers ids %s', (_, makeIds) => {
     await ingest.close()
   })
 
-  it('answers retry for events that another request is storing', async () => {
+  it('answers 503 for a batch of which another request is storing events, and claims none of it', async () => {
     let go: () => void = () => {}
     const waiting = new Promise<void>((resolve) => {
       go = resolve
     })
     const ingest = await createIngest({ ids: makeIds(), accept: () => waiting })
     const first = ingest.receive(batch('p-1'))
-    await expect.poll(async () => statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['retry'])
+    await expect.poll(async () => (await ingest.receive(batch('p-1'))).status).toBe(503)
+    // With single answers, a shipper would set aside what stays with a collector that has died.
+    expect((await ingest.receive(batch('p-1', 'p-2'))).status).toBe(503)
     go()
     expect(statuses((await first).body)).toEqual(['ok'])
-    expect(statuses((await ingest.receive(batch('p-1'))).body)).toEqual(['duplicate'])
+    expect(statuses((await ingest.receive(batch('p-1', 'p-2'))).body)).toEqual(['duplicate', 'ok'])
     await ingest.close()
   })
 

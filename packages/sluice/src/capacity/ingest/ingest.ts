@@ -191,12 +191,18 @@ export class BatchIngest implements Ingest {
 
   async #take(events: readonly IncomingEvent[]): Promise<readonly EventResult[]> {
     const { ids, accept } = this.#parts
-    const names = events.map(({ id }) => id)
-    const seen = await ids.claim(names)
-    const fresh = events.filter((_, i) => seen[i] === 'new')
-    const freshIds = fresh.map(({ id }) => id)
+    // One that is there twice is taken once.
+    const byId = new Map(events.map((event) => [event.id, event]))
+    const names = [...byId.keys()]
+    const claims = await ids.claim(names)
+    const seen = new Map(names.map((id, i) => [id, claims[i]]))
+    const freshIds = names.filter((id) => seen.get(id) === 'new')
+    const fresh = freshIds.map((id) => byId.get(id)!)
     let rejected: ReadonlyMap<string, string> = new Map()
     try {
+      // Whoever takes them may have died, and its claim then lasts a minute: longer than a shipper asks again for single
+      // events before it sets them aside. A server that fails is waited for.
+      if (claims.includes('pending')) throw new Error('events of the batch are being taken in already')
       if (fresh.length > 0) rejected = (await accept(fresh))?.rejected ?? rejected
       const [taken, refused] = [freshIds.filter((id) => !rejected.has(id)), freshIds.filter((id) => rejected.has(id))]
       if (taken.length > 0) await ids.finish(taken)
@@ -206,9 +212,8 @@ export class BatchIngest implements Ingest {
       await ids.release(freshIds).catch(() => {})
       throw error
     }
-    return names.map((id, i): EventResult => {
-      if (seen[i] === 'done') return { id, status: 'duplicate' }
-      if (seen[i] === 'pending') return { id, status: 'retry', reason: 'it is being taken in already' }
+    return events.map(({ id }): EventResult => {
+      if (seen.get(id) === 'done') return { id, status: 'duplicate' }
       const reason = rejected.get(id)
       return reason === undefined ? { id, status: 'ok' } : { id, status: 'rejected', reason }
     })
