@@ -200,7 +200,7 @@ export class BatchIngest implements Ingest {
     const fresh = freshIds.map((id) => byId.get(id)!)
     let rejected: ReadonlyMap<string, string> = new Map()
     try {
-      // Whoever takes them may have died, and its claim then lasts a minute: longer than a shipper asks again for single
+      // Whoever takes them may have died, and its claim lasts a minute: longer than a shipper asks again for single
       // events before it sets them aside. A server that fails is waited for.
       if (claims.includes('pending')) throw new Error('events of the batch are being taken in already')
       if (fresh.length > 0) rejected = (await accept(fresh))?.rejected ?? rejected
