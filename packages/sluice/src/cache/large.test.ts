@@ -10,6 +10,11 @@ const rows = (howMany: number): CacheKey[] => Array.from({ length: howMany }, (_
 const tags = (howMany: number, length = 20) =>
   Array.from({ length: howMany }, (_, i) => tag(String(i).padStart(length, 'x')))
 
+/** Keeps the event loop from turning. */
+function block(ms: number): void {
+  for (const endMs = performance.now() + ms; performance.now() < endMs; );
+}
+
 let server: RedisServer
 let namespaces = 0
 const open: { close(): unknown }[] = []
@@ -92,6 +97,36 @@ test('thousands of sets, invalidations and misses at once all reach Redis', asyn
   const stored = async (): Promise<number> => (await server.cli<string[]>('KEYS', `*${a!.name}/row/*`)).length
   await waitFor(async () => (await stored()) === 10_000)
   expect(a!.stats().redis).toBe('up')
+})
+
+test('a process that is late because of all its misses takes that for no failure of Redis, and stores them', {
+  timeout: 120_000,
+}, async () => {
+  const patient = { queueDeadline: '60s', fillLock: '60s', fetchDeadline: '60s' } as const
+  const [a] = await caches({ ...patient, memory: { maxEntries: 50_000 } })
+  const states: string[] = []
+  a!.on('redisChanged', ({ state }) => states.push(state))
+  const answers = await Promise.all(rows(10_000).map((row, i) => a!.getOrFetch(row, () => i)))
+  expect(answers).toEqual(Array.from({ length: 10_000 }, (_, i) => i))
+  const stored = async (): Promise<number> => (await server.cli<string[]>('KEYS', `*${a!.name}/row/*`)).length
+  await waitFor(async () => (await stored()) === 10_000)
+  expect(states).toEqual([])
+})
+
+test('a Redis that is frozen counts as down also for a process that is late', async () => {
+  const [a] = await caches({})
+  await a!.getOrFetch(keys.row('before'), () => 0)
+  await server.freeze()
+  try {
+    const states: string[] = []
+    a!.on('redisChanged', ({ state }) => states.push(state))
+    const answers = Promise.all(rows(10).map((row, i) => a!.getOrFetch(row, () => i)))
+    setImmediate(() => setImmediate(() => block(300)))
+    expect(await answers).toEqual(Array.from({ length: 10 }, (_, i) => i))
+    expect(states).toEqual(['down'])
+  } finally {
+    server.thaw()
+  }
 })
 
 test('setMany writes many values, and getOrFetchMany fetches what is missing together', async () => {

@@ -1,24 +1,37 @@
 import type { Clock, Timer } from '../core/clock.ts'
 import { afterUnread } from './after-unread.ts'
+import type { OwnLateness } from './own-lateness.ts'
 import { longestTimerMs, systemClock } from './system-clock.ts'
 
 /** A deadline that was added. */
 export interface Deadline {
+  /** When it ends, as far as is known now. */
+  endMs(nowMs: number): number
   /** Takes it back; nothing happens if it is over. */
   cancel(): void
 }
 
 /** A member of a circular list, in the order in which deadlines end. */
 class Entry implements Deadline {
-  readonly atMs: number
+  atMs: number
+  readonly #atMs: number
+  readonly #lateness: OwnLateness | undefined
+  readonly #lateMs: number
   /** Called when time is up. Cleared as soon as it is no longer needed, so that what it refers to can be collected. */
   expire: ((readMs: number) => void) | undefined
   previous: Entry = this
   next: Entry = this
 
-  constructor(atMs: number, expire: ((readMs: number) => void) | undefined) {
+  constructor(atMs: number, expire: Entry['expire'], lateness?: OwnLateness, lateMs = 0) {
     this.atMs = atMs
+    this.#atMs = atMs
     this.expire = expire
+    this.#lateness = lateness
+    this.#lateMs = lateMs
+  }
+
+  endMs(nowMs: number): number {
+    return this.#atMs + (this.#lateness === undefined ? 0 : this.#lateness.at(nowMs) - this.#lateMs)
   }
 
   insertAfter(previous: Entry): void {
@@ -30,6 +43,10 @@ class Entry implements Deadline {
 
   cancel(): void {
     this.expire = undefined
+    this.remove()
+  }
+
+  remove(): void {
     this.previous.next = this.next
     this.next.previous = this.previous
     this.previous = this
@@ -55,14 +72,12 @@ export class Deadlines {
 
   /**
    * Calls `expire` at `atMs` of the monotonic clock, unless it is taken back before. It is given the time until which
-   * replies were read.
+   * replies were read. With a `lateness`, this process waits for somebody else, and by as much as it is late itself the
+   * deadline ends later.
    */
-  add(atMs: number, expire: (readMs: number) => void): Deadline {
-    const entry = new Entry(atMs, expire)
-    let previous = this.#ends.previous
-    while (previous.atMs > atMs) previous = previous.previous
-    entry.insertAfter(previous)
-    if (atMs < this.#timerAtMs) this.#arm(atMs)
+  add(atMs: number, expire: (readMs: number) => void, lateness?: OwnLateness): Deadline {
+    const entry = new Entry(atMs, expire, lateness, lateness?.at(this.#clock.monotonic()))
+    this.#insert(entry)
     return entry
   }
 
@@ -78,6 +93,13 @@ export class Deadlines {
     this.#clock.clearTimeout(this.#timer)
     this.#timerAtMs = Infinity
     while (this.#ends.next !== this.#ends) this.#ends.next.cancel()
+  }
+
+  #insert(entry: Entry): void {
+    let previous = this.#ends.previous
+    while (previous.atMs > entry.atMs) previous = previous.previous
+    entry.insertAfter(previous)
+    if (entry.atMs < this.#timerAtMs) this.#arm(entry.atMs)
   }
 
   #arm(atMs: number): void {
@@ -103,8 +125,13 @@ export class Deadlines {
     for (const each of expired) {
       // Undefined where another one that expired has taken it back.
       const { expire } = each
-      each.cancel()
-      expire?.(readMs)
+      each.remove()
+      each.atMs = each.endMs(readMs)
+      if (expire !== undefined && each.atMs > readMs) this.#insert(each)
+      else {
+        each.cancel()
+        expire?.(readMs)
+      }
     }
   }
 }

@@ -119,7 +119,7 @@ class StateStore implements Store {
     this.#options = options
     this.#clock = options.clock ?? systemClock()
     this.#deadlines = new Deadlines(this.#clock)
-    this.#lateness = new OwnLateness(this.#clock)
+    this.#lateness = new OwnLateness(this.#clock, () => this.#open > 0)
   }
 
   decide(ask: Ask, withinMs: number): Promise<Answer> {
@@ -128,7 +128,7 @@ class StateStore implements Store {
     const keys = ask.charges.map(({ rule, subject }) => rule.prefix + subject)
     const askedMs = this.#clock.monotonic()
     const endMs = askedMs + withinMs
-    if (this.#open === 0) this.#lateness.start()
+    this.#lateness.start()
     this.#open += 1
     const decided = new Promise<Answer>((resolve, reject) => {
       const deadline = this.#deadlines.add(endMs, () => pending.reject(this.#whyLate(pending)))
@@ -138,12 +138,11 @@ class StateStore implements Store {
           pending.hasEnded = true
           deadline.cancel()
           this.#open -= 1
-          if (this.#open === 0) this.#lateness.stop()
           settle(value)
         }
       }
       const pending: Pending = {
-        ...{ ask, keys, askedMs, endMs, lateMs: this.#lateness.ms, sentMs: Infinity, hasEnded: false },
+        ...{ ask, keys, askedMs, endMs, lateMs: this.#lateness.at(askedMs), sentMs: Infinity, hasEnded: false },
         resolve: ending(resolve),
         reject: ending(reject),
       }
@@ -286,7 +285,7 @@ class StateStore implements Store {
     const [oldest] = this.#begun
     const owedMs = oldest === undefined ? 0 : nowMs - oldest.atMs
     const isKept = Math.min(sentMs, nowMs) - askedMs >= mostMs && owedMs < mostMs
-    if (isKept || this.#lateness.ms - lateMs >= mostMs) return overloaded()
+    if (isKept || this.#lateness.at(nowMs) - lateMs >= mostMs) return overloaded()
     return new StoreError('timeout', `The store ${this.name} did not answer before the deadline.`)
   }
 }

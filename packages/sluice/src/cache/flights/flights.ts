@@ -213,7 +213,10 @@ export class Flights {
       if (state === 'none') known = undefined
     }
     const start = this.#l1.readStart()
-    const reply = await l2.readOrLock(flight.key.encoded, noBeginning, endMs - this.#options.clock.monotonic())
+    const { clock, redisDeadlineMs } = this.#options
+    // A Redis that answered is there: how long this process took with its answer is not the time of the next one.
+    const withinMs = proven ? redisDeadlineMs : endMs - clock.monotonic()
+    const reply = await l2.readOrLock(flight.key.encoded, noBeginning, withinMs)
     return this.#afterRead(flight, known, reply, this.#locks!.taken(flight, reply, start))
   }
 

@@ -63,6 +63,7 @@ export class Lookups {
     this.#batches = new TickBatcher({
       make: (slot, withinMs) => new LookupBatch(redis, slot, withinMs, lockText, ended),
       send: (batch) => {
+        batch.begin()
         if (this.#readsFirst(batch)) redis.read(batch.asRead())
         else redis.run(batch)
       },
@@ -94,7 +95,7 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
   readonly script: typeof lookUp = lookUp
   readonly slot: number
   readonly withinMs: number
-  readonly deadlineMs: number
+  deadlineMs = Infinity
   readonly #redis: CacheRedis
   readonly #lockText: string
   readonly #ended: (found: boolean) => void
@@ -106,17 +107,9 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
   #takesLocks = false
 
   /** `ended` is called at the end, with whether every key had a copy. */
-  constructor(
-    redis: CacheRedis,
-    slot: number,
-    withinMs: number,
-    lockText: string,
-    ended: (found: boolean) => void,
-    deadlineMs: number = redis.clock.monotonic() + withinMs,
-  ) {
+  constructor(redis: CacheRedis, slot: number, withinMs: number, lockText: string, ended: (found: boolean) => void) {
     this.slot = slot
     this.withinMs = withinMs
-    this.deadlineMs = deadlineMs
     this.#redis = redis
     this.#lockText = lockText
     this.#ended = ended
@@ -149,6 +142,11 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
 
   get takesLocks(): boolean {
     return this.#takesLocks
+  }
+
+  /** The deadline counts from here: to gather lookups takes time. */
+  begin(): void {
+    this.deadlineMs = this.#redis.clock.monotonic() + this.withinMs
   }
 
   add(item: LookupItem, waiter: LookupWaiter): void {
@@ -188,15 +186,9 @@ class LookupBatch implements TickBatch<LookupItem, LookupWaiter>, ScriptCall {
 
   /** The same lookups by plain commands, which cost Redis far less where there are many; then locks what is missing. */
   asRead(): ReadCall {
-    const received = (values: readonly (Buffer | null)[], nowUs: number): void => {
-      const missing = new LookupBatch(
-        this.#redis,
-        this.slot,
-        this.withinMs,
-        this.#lockText,
-        this.#ended,
-        this.deadlineMs,
-      )
+    const received = (values: readonly (Buffer | null)[], nowUs: number, endMs: number): void => {
+      const missing = new LookupBatch(this.#redis, this.slot, this.withinMs, this.#lockText, this.#ended)
+      missing.deadlineMs = endMs
       const waiters = this.#waiters
       let found = true
       for (let i = 0; i < waiters.length; i++) {

@@ -29,13 +29,25 @@ test('one that answers some of many calls now and then is not', async () => {
   expect(left).toBe(1)
 })
 
+test('one whose answers this process was too late to read is not', async () => {
+  const clock = virtualClock()
+  let left = 0
+  const silence = new Silence(clock, 200, () => left++)
+  silence.began()
+  clock.tick(500)
+  await clock.advance(100)
+  expect(left).toBe(0)
+  await clock.advance(100)
+  expect(left).toBe(1)
+})
+
 test('silence without a call in flight means nothing, and needs no timer', async () => {
   const clock = virtualClock()
   let left = 0
   const silence = new Silence(clock, 10, () => left++)
   silence.began()
   silence.ended()
-  await clock.advance(10)
+  await clock.advance(25)
   expect(clock.pending).toBe(0)
   expect(left).toBe(0)
 })

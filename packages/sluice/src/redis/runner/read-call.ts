@@ -13,9 +13,9 @@ export interface ReadCall {
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**
-   * What each key has, null for none. `nowUs` is not before the server's time when the call was sent. A throw fails the
-   * call.
+   * What each key has, null for none. `nowUs` is not before the server's time when the call was sent; `endMs` is its
+   * deadline, later by as much as this process was late. A throw fails the call.
    */
-  received(values: readonly (Buffer | null)[], nowUs: number): void
+  received(values: readonly (Buffer | null)[], nowUs: number, endMs: number): void
   fail(error: StoreError): void
 }

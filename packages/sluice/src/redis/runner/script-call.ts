@@ -14,6 +14,11 @@ export interface ScriptCall {
   readonly deadlineMs: number
   /** How long before its deadline it was asked for; left out, that was when it was run. */
   readonly withinMs?: number
+  /**
+   * Whether it ends at its deadline also where this process was late, as a decision does. Otherwise it is given as much
+   * longer as this process was late: that is no silence of the server.
+   */
+  readonly endsOnTime?: boolean
   /** For how many waiters it stands; 1 when left out. */
   readonly size?: number
   /**

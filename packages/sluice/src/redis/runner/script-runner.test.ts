@@ -80,6 +80,25 @@ test('a read fails at its deadline, once, and what comes later is dropped', asyn
   expect(ended).toHaveLength(1)
 })
 
+test('a process that was late gives the server as much longer', async () => {
+  const { pending, ended, read, clock } = setUp()
+  read(100, 'a')
+  await clock.advance(1)
+  clock.tick(300)
+  await clock.advance(1)
+  expect(ended).toEqual([])
+  pending[0]!.reply(['1700000000', '0'])
+  pending[1]!.reply([null])
+  await clock.advance(1)
+  expect(ended).toMatchObject([{ values: [null] }])
+
+  read(100, 'a')
+  await clock.advance(1)
+  clock.tick(300)
+  await clock.advance(98)
+  expect(ended).toMatchObject([{ values: [null] }, { kind: 'timeout' }])
+})
+
 test('a read fails with its connection, and when the reply is not one', async () => {
   const { pending, ended, read, clock } = setUp()
   read(1000, 'a')

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
 import type { Deadline, Deadlines } from '../../runtime/deadlines.ts'
+import { OwnLateness } from '../../runtime/own-lateness.ts'
 import { SingleFlight } from '../../runtime/single-flight.ts'
 import { sleep } from '../../runtime/sleep.ts'
 import type { RedisArgument, RedisConnection } from '../connection/connection.ts'
@@ -20,6 +21,8 @@ const maxAttempts = 5
 /** How long to wait before asking again for keys that are being moved between two cluster nodes. */
 const tryAgainMs = 20
 
+const neverSent = { sentMs: -Infinity, lateMs: 0 }
+
 /** A call in flight. */
 interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
   /**
@@ -32,6 +35,8 @@ interface Flight<Call extends ScriptCall | ReadCall = ScriptCall | ReadCall> {
   readonly askedMs: number
   /** When it was first sent; `Infinity` before. */
   sentMs: number
+  /** How late this process had been until it was run. */
+  readonly lateMs: number
   expiry: Deadline | undefined
 }
 
@@ -53,6 +58,9 @@ export class ScriptRunner {
   /** By node and script: the call that brings the script to the node. */
   readonly #loading = new SingleFlight<string, Buffer>()
   readonly #failing = new FailingCalls()
+  readonly #lateness: OwnLateness
+  /** How many calls have not ended. */
+  #open = 0
   #attempted = false
 
   constructor(connection: RedisConnection, deadlines: Deadlines, clock: Clock, socketTimeoutMs: number) {
@@ -60,6 +68,7 @@ export class ScriptRunner {
     this.#deadlines = deadlines
     this.#clock = clock
     this.#socketTimeoutMs = socketTimeoutMs
+    this.#lateness = new OwnLateness(clock, () => this.#open > 0)
     connection.attempted.then(() => {
       this.#attempted = true
     })
@@ -77,10 +86,22 @@ export class ScriptRunner {
   }
 
   #begin<Call extends ScriptCall | ReadCall>(call: Call, slot: number): Flight<Call> {
-    const askedMs = call.withinMs === undefined ? this.#clock.monotonic() : call.deadlineMs - call.withinMs
-    const flight: Flight<Call> = { call, slot, askedMs, sentMs: Infinity, expiry: undefined }
-    flight.expiry = this.#deadlines.add(call.deadlineMs, (readMs) =>
-      this.#fail(flight, this.#whyLate(flight, call.deadlineMs, readMs)),
+    const nowMs = this.#clock.monotonic()
+    const askedMs = call.withinMs === undefined ? nowMs : call.deadlineMs - call.withinMs
+    this.#open += 1
+    this.#lateness.start()
+    const flight: Flight<Call> = {
+      call,
+      slot,
+      askedMs,
+      sentMs: Infinity,
+      lateMs: this.#lateness.at(nowMs),
+      expiry: undefined,
+    }
+    flight.expiry = this.#deadlines.add(
+      call.deadlineMs,
+      (readMs) => this.#fail(flight, this.#whyLate(flight, readMs)),
+      endsOnTime(call) ? undefined : this.#lateness,
     )
     return flight
   }
@@ -95,22 +116,28 @@ export class ScriptRunner {
     if (window.isOpen) send()
     else
       window.wait(() => {
-        const leftMs = (flight.call?.deadlineMs ?? Infinity) - this.#clock.monotonic()
+        const { call } = flight
         // Sent too late to be answered in time, it would be spent for nothing.
-        if (leftMs < 2 * window.tookMs) this.#failInTurn(flight, overloaded())
+        const isTooLate = endsOnTime(call) && call.deadlineMs - this.#clock.monotonic() < 2 * window.tookMs
+        if (isTooLate) this.#failInTurn(flight, overloaded())
         else send()
       })
   }
 
-  #whyLate({ slot, askedMs, sentMs }: Flight, deadlineMs: number, readMs: number): StoreError {
+  #whyLate(flight: Flight, readMs: number): StoreError {
+    const { call, slot, askedMs, sentMs } = flight
     // Without a connection it is the server that is not there.
-    const oldestMs = this.#attempted ? this.#nodeOf(slot).window.oldestMs : -Infinity
-    return lateFailure({ askedMs, sentMs, deadlineMs }, readMs, readMs - oldestMs)
+    const oldest = this.#attempted ? this.#nodeOf(slot).window.oldest : neverSent
+    const { deadlineMs } = call!
+    const lateMs = this.#lateness.at(readMs)
+    const owedMs = oldest === undefined ? 0 : readMs - oldest.sentMs - (lateMs - oldest.lateMs)
+    return lateFailure({ askedMs, sentMs, deadlineMs, lateMs: lateMs - flight.lateMs }, readMs, owedMs)
   }
 
   /** Ends a call and returns it; undefined when it has ended before. */
   #end<Call extends ScriptCall | ReadCall>(flight: Flight<Call>): Call | undefined {
     const { call } = flight
+    if (call !== undefined) this.#open -= 1
     flight.expiry?.cancel()
     flight.expiry = undefined
     flight.call = undefined
@@ -137,12 +164,13 @@ export class ScriptRunner {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
     // The deadline has failed it, or is about to.
-    if (call === undefined || sentMs >= call.deadlineMs) return
+    const endMs = endOf(flight, sentMs)
+    if (call === undefined || sentMs >= endMs) return
     const { time, window } = this.#nodeOf(slot)
     const known = time.at(sentMs) === undefined ? lastTime : time
     flight.sentMs = Math.min(flight.sentMs, sentMs)
-    const sent = window.sent(call.keys.length, sentMs)
-    const deadlineMs = Math.min(call.deadlineMs, this.#givenUpMs())
+    const sent = window.sent(call.keys.length, sentMs, this.#lateness.at(sentMs))
+    const deadlineMs = Math.min(endMs, this.#givenUpMs())
     // Without the server's time the deadline is 0: the script then only answers with its time.
     const deadlineUs = Math.floor((known?.at(deadlineMs) ?? 0) * 1000)
     const args = [String(deadlineUs), ...call.args(known?.at(sentMs) ?? this.#clock.now() / 1000)]
@@ -181,7 +209,7 @@ export class ScriptRunner {
       call.replied?.(receivedMs - sentMs)
       if (said === constants.RAN) {
         this.#end(flight)?.settle(reply, nowUs)
-      } else if (receivedMs >= call.deadlineMs) {
+      } else if (receivedMs >= endOf(flight, receivedMs)) {
         // On time, the deadline would have failed it before: this process read the reply late.
         this.#fail(flight, overloaded())
       } else if (attempt < maxAttempts) this.#send(flight, attempt + 1, time)
@@ -196,10 +224,10 @@ export class ScriptRunner {
   #sendRead(flight: Flight<ReadCall>): void {
     const { call, slot } = flight
     const sentMs = this.#clock.monotonic()
-    if (call === undefined || sentMs >= call.deadlineMs) return
+    if (call === undefined || sentMs >= endOf(flight, sentMs)) return
     const { time, window } = this.#nodeOf(slot)
     flight.sentMs = Math.min(flight.sentMs, sentMs)
-    const sent = window.sent(call.keys.length, sentMs)
+    const sent = window.sent(call.keys.length, sentMs, this.#lateness.at(sentMs))
     // Where the time is known well enough, no second command reads it.
     const latestMs = time.latestAt(sentMs)
     const received = (values: unknown, nowUs: number): void => {
@@ -209,7 +237,8 @@ export class ScriptRunner {
         if (!(nowUs > 0) || !Array.isArray(values) || values.length !== call.keys.length)
           throw new StoreError('other', 'Redis answered TIME or MGET with something else.')
         if (latestMs === undefined) time.learn(nowUs, sentMs, this.#clock.monotonic())
-        this.#end(flight)?.received(values, nowUs)
+        const endMs = endOf(flight, this.#clock.monotonic())
+        this.#end(flight)?.received(values, nowUs, endMs)
       } catch (error) {
         this.#end(flight)
         if (isOpen) call.fail(redisFailure(error))
@@ -231,7 +260,7 @@ export class ScriptRunner {
    */
   #givenUpMs(): number {
     let oldestMs = Infinity
-    for (const { window } of this.#nodes.values()) oldestMs = Math.min(oldestMs, window.oldestMs)
+    for (const { window } of this.#nodes.values()) oldestMs = Math.min(oldestMs, window.oldest?.sentMs ?? Infinity)
     return oldestMs + this.#socketTimeoutMs
   }
 
@@ -279,4 +308,13 @@ export class ScriptRunner {
     }
     return node
   }
+}
+
+/** When a call must end, as far as is known now. */
+function endOf({ expiry }: Flight, nowMs: number): number {
+  return expiry?.endMs(nowMs) ?? -Infinity
+}
+
+function endsOnTime(call: ScriptCall | ReadCall | undefined): call is ScriptCall {
+  return call !== undefined && 'endsOnTime' in call && call.endsOnTime === true
 }

@@ -13,6 +13,8 @@ const maxOver = 512
 interface SentCall {
   readonly keys: number
   readonly sentMs: number
+  /** How late this process had been until then. */
+  readonly lateMs: number
   isOver: boolean
 }
 
@@ -35,8 +37,8 @@ export class SendWindow {
     this.#waiting.push(send)
   }
 
-  sent(keys: number, sentMs: number): SentCall {
-    const call = { keys, sentMs, isOver: false }
+  sent(keys: number, sentMs: number, lateMs: number): SentCall {
+    const call = { keys, sentMs, lateMs, isOver: false }
     this.#keys += keys
     this.#calls.push(call)
     return call
@@ -63,8 +65,8 @@ export class SendWindow {
     while (this.#keys < maxKeysInFlight && this.#waiting.size > 0) this.#waiting.shift()!()
   }
 
-  /** When the oldest call was sent that has no reply; `Infinity` without any. */
-  get oldestMs(): number {
-    return this.#calls[this.#head]?.sentMs ?? Infinity
+  /** The oldest call that has no reply. */
+  get oldest(): SentCall | undefined {
+    return this.#calls[this.#head]
   }
 }

@@ -105,7 +105,7 @@ describe('counters in PostgreSQL', () => {
     const { pool, store } = await replica('failing', 1)
     const held = await pool.connect()
     const policy = { service: 's', rules: [{ name: 'r', limits: { rph: 5 }, onStoreFailure: 'closed' as const }] }
-    const hasty = await createLimiter({ policy, store, deadline: 50 })
+    const hasty = await createLimiter({ policy, store, deadline: 500 })
     const patient = await createLimiter({ policy, store, deadline: '30s' })
     expect(await hasty.take('k')).toMatchObject({ allowed: false, failure: 'timeout' })
     held.release()

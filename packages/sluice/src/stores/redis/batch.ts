@@ -39,6 +39,7 @@ export class Batch implements ScriptCall, TickBatch<Ask, AnswerCallback> {
   readonly slot: number
   readonly deadlineMs: number
   readonly withinMs: number
+  readonly endsOnTime = true
   readonly #owner: BatchOwner
   // Most batches are one ask. A list that is made with its only item takes as much memory as that; pushed into an empty
   // one, it would take that of 17.
