@@ -213,7 +213,11 @@ export class ScriptRunner {
         // On time, the deadline would have failed it before: this process read the reply late.
         this.#fail(flight, overloaded())
       } else if (attempt < maxAttempts) this.#send(flight, attempt + 1, time)
-      else this.#fail(flight, new StoreError('timeout', "Redis' clock says that every attempt came too late."))
+      else {
+        const why = isOpen ? this.#whyLate(flight, receivedMs).kind : undefined
+        const text = "Redis' clock says that every attempt came too late."
+        this.#fail(flight, why === 'overload' ? overloaded() : new StoreError('timeout', text))
+      }
     } catch (error) {
       this.#end(flight)
       if (isOpen) call.fail(redisFailure(error))
