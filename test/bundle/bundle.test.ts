@@ -75,7 +75,7 @@ describe('the memory limiter and the fetch adapter in one bundle', async () => {
  */
 const limitsKib: Readonly<Record<string, number>> = {
   '.': 31,
-  './redis': 42.4,
+  './redis': 43,
   './policy': 42.3,
   './egress': 51,
   './store': 11,

@@ -17,7 +17,7 @@ export class RedisState {
   lastAnswerMs = 0
   /** Why the last call failed that did, and when. */
   lastError: unknown
-  lastFailureMs = -Infinity
+  lastFailureMs: number = -Infinity
   readonly #clock: Pick<Clock, 'monotonic'>
 
   constructor({ clock, random }: ResolvedOptions, monitor: CacheMonitor, probe: () => void) {
