@@ -16,7 +16,6 @@ test.each([
   ['a long search', 'packages/sluice/src/shipper/crash-mutants.test.ts', 'servers'],
   ['what was built', 'test/exports.test.ts', 'servers'],
   ['the memory of its process', 'packages/server/src/proxy/attacks.e2e.test.ts', 'alone'],
-  ['the open sockets of its process', 'packages/sluice/src/egress/connection/connections.test.ts', 'alone'],
   ['Nest, by a helper', 'test/nest11/nest11.test.ts', 'alone'],
 ] as const)('a test of %s is told by its text and its imports: %s is in %s', (_, file, group) => {
   expect(Object.entries(groups).flatMap(([name, files]) => (files.includes(file) ? [name] : []))).toEqual([group])

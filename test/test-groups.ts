@@ -9,8 +9,8 @@ const testingIndex = join(root, 'packages/sluice/src/testing/index.ts')
 const heavy = /'(?:node:child_process|node:cluster|playwright-core|esbuild)'|['/]dist['/]/
 /** What a test names that starts Nest, which ends a process that several of its applications share. */
 const nest = /\bNestFactory\b/
-/** What a test names that measures or changes its process: its memory, its open sockets, its folder. */
-const ownProcess = /\bprocess\.(?:chdir|memoryUsage|getActiveResourcesInfo)\(/
+/** What a test names that measures or changes its process: its memory, its folder. */
+const ownProcess = /\bprocess\.(?:chdir|memoryUsage)\(/
 /** A test that gives itself a minute or more. */
 const long = /\btimeout(?::| =) (?:[6-9]\d|\d{3})_000\b/
 const imports = /\b(?:import|export)\s+(type\s+)?([^'";]*?\bfrom\s+)?'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g
